@@ -1,0 +1,1 @@
+"""The client of the GitHub Actions scale-set service."""

@@ -1,0 +1,1 @@
+"""Queries and explanations over the journal."""

@@ -1,0 +1,1 @@
+"""Kubernetes as a source of observations and a target of intents."""

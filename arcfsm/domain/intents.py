@@ -1,0 +1,234 @@
+"""Intents: what a rule wants done in the world, one API call each, in the imperative.
+
+An intent is data. It is journaled with the decision that wants it before anybody carries it out, so it names everything that the
+call needs and nothing secret: values of Secrets are read inside the effect and never come back here. Bodies are documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from arcfsm.domain.jsonvalue import Digest
+from arcfsm.domain.kinds import Kind, StreamId
+
+
+class _Intent(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    target: StreamId
+    """The aggregate that remembers this intent while it is in flight and how it ended."""
+
+    @property
+    def key(self) -> str:
+        """One operation on one object: the same key is never in flight twice."""
+        raise NotImplementedError
+
+    def documents(self) -> Iterator[Digest]:
+        """Yield the digests of the documents this intent refers to."""
+        return iter(())
+
+
+class CreateObject(_Intent):
+    """Create one object whose name we chose. AlreadyExists with our owner counts as done."""
+
+    action: Literal["create"] = "create"
+    kind: Kind
+    namespace: str
+    name: str
+    manifest: Digest
+
+    @property
+    def key(self) -> str:
+        """One operation on one object."""
+        return f"create {self.kind} {self.namespace}/{self.name}"
+
+    def documents(self) -> Iterator[Digest]:
+        """Yield the manifest."""
+        yield self.manifest
+
+
+class CreateRunners(_Intent):
+    """Create `count` runners from one manifest; names follow from the decision's seq and the runner's index (S11, H9)."""
+
+    action: Literal["create-runners"] = "create-runners"
+    namespace: str
+    set_name: str
+    manifest: Digest
+    count: int = Field(ge=1)
+    patch_id: int
+    incarnation: str = ""
+
+    @property
+    def key(self) -> str:
+        """One scale-up at a time for one wish."""
+        return f"create runners of {self.namespace}/{self.set_name} for patch {self.patch_id}"
+
+    def documents(self) -> Iterator[Digest]:
+        """Yield the manifest."""
+        yield self.manifest
+
+
+class PatchObject(_Intent):
+    """Merge-patch an object (RFC 7386): only what changes."""
+
+    action: Literal["patch"] = "patch"
+    kind: Kind
+    namespace: str
+    name: str
+    uid: str
+    patch: Digest
+    subresource: Literal["", "status"] = ""
+    resource_version: str = ""
+    """Locks the write to this version where set: on a conflict we look again and decide again (H3)."""
+
+    @property
+    def key(self) -> str:
+        """One operation on one object."""
+        part = f"/{self.subresource}" if self.subresource else ""
+        return f"patch {self.kind}{part} {self.namespace}/{self.name}"
+
+    def documents(self) -> Iterator[Digest]:
+        """Yield the patch."""
+        yield self.patch
+
+
+class DeleteObject(_Intent):
+    """Delete one object, never its successor of the same name (H33)."""
+
+    action: Literal["delete"] = "delete"
+    kind: Kind
+    namespace: str
+    name: str
+    uid: str
+    grace_period_s: int | None = None
+
+    @property
+    def key(self) -> str:
+        """One operation on one object."""
+        return f"delete {self.kind} {self.namespace}/{self.name}"
+
+
+class ReadObject(_Intent):
+    """Read one object from the API server itself, past any cache; the answer arrives as an observation (R4, Z1)."""
+
+    action: Literal["read"] = "read"
+    kind: Kind
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """One operation on one object."""
+        return f"read {self.kind} {self.namespace}/{self.name}"
+
+
+class DeleteLabelled(_Intent):
+    """Delete every object of a kind in a namespace that carries a label: what container hooks left behind (R6)."""
+
+    action: Literal["delete-labelled"] = "delete-labelled"
+    kind: Kind
+    namespace: str
+    label: str
+    value: str
+
+    @property
+    def key(self) -> str:
+        """One operation on one selection."""
+        return f"delete {self.kind} {self.namespace}/{self.label}={self.value}"
+
+
+class SecretRecipe(StrEnum):
+    """Secrets that are composed inside the effect, because their values may not pass through here."""
+
+    LISTENER_CONFIG = "listener-config"
+    LISTENER_PROXY = "listener-proxy"
+    RUNNER_PROXY = "runner-proxy"
+
+
+class WriteSecret(_Intent):
+    """Bring a Secret to what its recipe says: create it, or patch what differs. The outcome carries its version alone (L8, L10, S5)."""
+
+    action: Literal["write-secret"] = "write-secret"
+    recipe: SecretRecipe
+    namespace: str
+    name: str
+    manifest: Digest
+    """Metadata without data."""
+
+    @property
+    def key(self) -> str:
+        """One operation on one object."""
+        return f"write Secret {self.namespace}/{self.name}"
+
+    def documents(self) -> Iterator[Digest]:
+        """Yield the manifest."""
+        yield self.manifest
+
+
+class RegisterRunner(_Intent):
+    """Ask the service for a just-in-time configuration and keep it in the runner's Secret, in one effect (R10, H22)."""
+
+    action: Literal["register-runner"] = "register-runner"
+    namespace: str
+    name: str
+    scale_set_id: int
+    work_folder: str = ""
+    manifest: Digest
+    """The Secret's metadata without data."""
+
+    @property
+    def key(self) -> str:
+        """One registration at a time for one runner."""
+        return f"register runner {self.namespace}/{self.name}"
+
+    def documents(self) -> Iterator[Digest]:
+        """Yield the manifest."""
+        yield self.manifest
+
+
+class ServiceCall(StrEnum):
+    """Operations of the Actions service that rules ask for (X3)."""
+
+    REGISTER_SCALE_SET = "register-scale-set"
+    """Find the scale set by group and name, or create it (A8)."""
+    GET_SCALE_SET = "get-scale-set"
+    UPDATE_SCALE_SET = "update-scale-set"
+    DELETE_SCALE_SET = "delete-scale-set"
+    FIND_RUNNER = "find-runner"
+    REMOVE_RUNNER = "remove-runner"
+    RECALL_REGISTRATION = "recall-registration"
+    """Read the runner id back from the runner's Secret, which alone may know it (R3, R11)."""
+
+
+class CallService(_Intent):
+    """One call to the Actions service."""
+
+    action: Literal["call"] = "call"
+    call: ServiceCall
+    namespace: str
+    """Of the scale set whose credentials to use."""
+    arguments: dict[str, str | int | tuple[str, ...]] = {}
+
+    @property
+    def key(self) -> str:
+        """One operation with its arguments."""
+        listed = " ".join(f"{name}={value}" for name, value in sorted(self.arguments.items()))
+        return f"{self.call} {listed}".strip()
+
+
+Intent: TypeAlias = Annotated[
+    CreateObject
+    | CreateRunners
+    | PatchObject
+    | DeleteObject
+    | ReadObject
+    | DeleteLabelled
+    | WriteSecret
+    | RegisterRunner
+    | CallService,
+    Field(discriminator="action"),
+]

@@ -1,0 +1,1 @@
+"""The sequencer, the effect workers and the timers."""

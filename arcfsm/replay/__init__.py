@@ -1,0 +1,1 @@
+"""Readers of history: import, time travel, verification, what-if."""

@@ -1,0 +1,1 @@
+"""The long-running service: settings, leader election, health, metrics, pages."""

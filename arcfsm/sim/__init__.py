@@ -1,0 +1,1 @@
+"""The simulated cluster: API server, kubelet, Actions service, listener and faults."""
