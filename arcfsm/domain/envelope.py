@@ -1,7 +1,7 @@
 """The envelope: what the journal knows about an event besides the fact itself (architecture.md, Events).
 
-The writer numbers events before they are folded, because rules name runners after the seq of the decision that wants them and
-because causes may lie in the same turn. The journal only accepts numbers that continue its own.
+The writer numbers events before they are folded, because rules name runners after the seq of the decision that wants
+them and because causes may lie in the same turn. The journal only accepts numbers that continue its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Points in time as integers: microseconds since the Unix epoch, UTC.
 
-Rules compare and add times far more often than people read them; integers are exact, fast, sortable and have one canonical form.
+Rules compare and add times far more often than people read them; integers are exact, fast, sortable and have one
+canonical form.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Intents: what a rule wants done in the world, one API call each, in the imperative.
 
-An intent is data. It is journaled with the decision that wants it before anybody carries it out, so it names everything that the
-call needs and nothing secret: values of Secrets are read inside the effect and never come back here. Bodies are documents.
+An intent is data. It is journaled with the decision that wants it before anybody carries it out, so it names
+everything that the call needs and nothing secret: values of Secrets are read inside the effect and never come back
+here. Bodies are documents.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """JSON values, their canonical bytes and their digest.
 
-Everything that came through an API is JSON-shaped; inside the domain it is never mutated. The canonical form (sorted keys, no
-blanks, UTF-8) is what documents are stored under and what the journal's hash chain covers, so it must be the same on every
-machine, Python version and hash seed.
+Everything that came through an API is JSON-shaped; inside the domain it is never mutated. The canonical form (sorted
+keys, no blanks, UTF-8) is what documents are stored under and what the journal's hash chain covers, so it must be the
+same on every machine, Python version and hash seed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 
 import orjson
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = "Mapping[str, Json]"
 Digest: TypeAlias = str
 """SHA-256 of canonical bytes, in lower-case hexadecimal."""

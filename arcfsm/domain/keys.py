@@ -1,4 +1,4 @@
-"""Wire facts: the names by which the API, the charts and older controllers know things. Each is written here and nowhere else."""
+"""Wire facts: the names by which the API, the charts and older controllers know things, each written only here."""
 
 from __future__ import annotations
 
@@ -55,6 +55,10 @@ POD_TEMPLATE_HASH: Final = "pod-template-hash"
 RUNNER_TEMPLATE_HASH: Final = "runner-template-hash"
 RUNNER_POD: Final = "runner-pod"
 """On pods and secrets that container hooks create; the value is the runner's name."""
+
+# Names of children
+LISTENER_CONFIG_SUFFIX: Final = "-config"
+LISTENER_PROXY_SUFFIX: Final = "-proxy"
 
 # Containers, environment, exit codes
 RUNNER_CONTAINER: Final = "runner"

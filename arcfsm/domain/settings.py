@@ -16,67 +16,73 @@ class ControllerSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     controller_namespace: str = Field(
-        "arc-systems", description="Namespace of listeners, their pods, service accounts and secrets."
+        default="arc-systems", description="Namespace of listeners, their pods, service accounts and secrets."
     )
     listener_image: str = Field(
-        "", description="Image written into every listener; a change replaces every listener (A18)."
+        default="", description="Image written into every listener; a change replaces every listener (A18)."
     )
     image_pull_secrets: tuple[str, ...] = Field(
-        (), description="Names of image pull secrets written into every listener."
+        default=(), description="Names of image pull secrets written into every listener."
     )
-    listener_entrypoint: str = Field("/ghalistener", description="Command of the listener container (L15).")
-    metrics_addr: str = Field(":8080", description="Metrics address of the listener; `0` switches its metrics off.")
-    metrics_endpoint: str = Field("/metrics", description="Metrics path of the listener.")
-    log_level: str = Field("debug", description="Log level written into the listener's configuration.")
-    log_format: str = Field("text", description="Log format written into the listener's configuration.")
+    listener_entrypoint: str = Field(default="/ghalistener", description="Command of the listener container (L15).")
+    metrics_addr: str = Field(
+        default=":8080", description="Metrics address of the listener; `0` switches its metrics off."
+    )
+    metrics_endpoint: str = Field(default="/metrics", description="Metrics path of the listener.")
+    log_level: str = Field(default="debug", description="Log level written into the listener's configuration.")
+    log_format: str = Field(default="text", description="Log format written into the listener's configuration.")
     excluded_label_prefixes: tuple[str, ...] = Field(
-        (), description="Label prefixes never propagated to children (M1, H21)."
+        default=(), description="Label prefixes never propagated to children (M1, H21)."
     )
-    user_agent_version: str = Field("dev", description="Version named in the runner's extra user agent (M8).")
+    user_agent_version: str = Field(default="dev", description="Version named in the runner's extra user agent (M8).")
     compatible_arc_version: str = Field(
-        "dev", description="Chart version this controller accepts (A3); `dev` accepts all."
+        default="dev", description="Chart version this controller accepts (A3); `dev` accepts all."
     )
     delete_on_version_skew: bool = Field(
         default=False,
         description="Delete a scale set whose chart version is not accepted, as ARC does (A3, H36).",
     )
     listener_restart_delay: Span = Field(
-        15 * SECOND, ge=0, description="Wait after a listener exits non-zero (L11, H28)."
+        default=15 * SECOND, ge=0, description="Wait after a listener exits non-zero (L11, H28)."
     )
     listener_restart_delay_max: Span = Field(
-        5 * MINUTE, ge=0, description="Longest wait of a listener that keeps failing (H28)."
+        default=5 * MINUTE, ge=0, description="Longest wait of a listener that keeps failing (H28)."
     )
-    listener_steady_after: Span = Field(10 * MINUTE, ge=0, description="Up-time that resets the restart delay (H28).")
+    listener_steady_after: Span = Field(
+        default=10 * MINUTE, ge=0, description="Up-time that resets the restart delay (H28)."
+    )
     listener_recreations_max: int = Field(
-        3, ge=1, description="Recreations for one desired pod within the window before we stop (H18)."
+        default=3, ge=1, description="Recreations for one desired pod within the window before we stop (H18)."
     )
     listener_recreations_window: Span = Field(
-        5 * MINUTE, ge=0, description="The window of the recreation breaker (H18)."
+        default=5 * MINUTE, ge=0, description="The window of the recreation breaker (H18)."
     )
     unrecorded_grace: Span = Field(
-        60 * SECOND, ge=0, description="A runner without a recorded id is left alone this long (S-clean)."
+        default=60 * SECOND, ge=0, description="A runner without a recorded id is left alone this long (S-clean)."
     )
     busy_retry: Span = Field(
-        30 * SECOND, ge=0, description="Wait before asking the service again about a busy runner (R4, R14)."
+        default=30 * SECOND, ge=0, description="Wait before asking the service again about a busy runner (R4, R14)."
     )
     registration_abandon_after: Span = Field(
-        15 * MINUTE,
+        default=15 * MINUTE,
         ge=0,
         description="Give up a registration the service calls busy this long after its pod went (H25).",
     )
-    quota_retry: Span = Field(30 * SECOND, ge=0, description="Wait after a pod was refused by quota (R16).")
+    quota_retry: Span = Field(default=30 * SECOND, ge=0, description="Wait after a pod was refused by quota (R16).")
     quota_give_up_after: Span = Field(
-        10 * MINUTE, ge=0, description="Age at which a runner refused by quota is deleted (R16)."
+        default=10 * MINUTE, ge=0, description="Age at which a runner refused by quota is deleted (R16)."
     )
     completed_runner_grace: Span = Field(
-        0,
+        default=0,
         ge=0,
         description="Remove a runner that still runs this long after its job completed; 0 never (H37).",
     )
     terminated_pod_grace_s: int = Field(
-        0, description="gracePeriodSeconds for a pod whose containers ended; negative leaves it alone (R15)."
+        default=0, description="gracePeriodSeconds for a pod whose containers ended; negative leaves it alone (R15)."
     )
-    stalled_after: Span = Field(30 * SECOND, ge=0, description="Rest states shorter than this are not called a stall.")
+    stalled_after: Span = Field(
+        default=30 * SECOND, ge=0, description="Rest states shorter than this are not called a stall."
+    )
     finalizer_stalled_after: Span = Field(
-        1 * HOUR, ge=0, description="A deletion waiting longer than this on finalizers is a stall."
+        default=1 * HOUR, ge=0, description="A deletion waiting longer than this on finalizers is a stall."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from arcfsm.domain.events.domain_event import DomainEvent, register
 from arcfsm.domain.instant import Instant
@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 
 
 class Finding(BaseModel):
-    """Something a person should know that a rule came across: `DriftNotConverging`, `VersionMismatch`, …"""
+    """Something a person should know that a rule came across: `DriftNotConverging`, `VersionMismatch`, and so on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,6 +49,8 @@ class Decided(DomainEvent):
     wake_at: Instant | None = None
     """When to ask again although nothing happened."""
     findings: tuple[Finding, ...] = ()
+    answer: str = ""
+    """Digest of the whole answer, intents already in flight included: a decision is journaled when it changes."""
     advisory: bool = False
     """Nobody carries the intents out; the state moves by what is observed."""
 
@@ -93,5 +95,5 @@ class IntentSettled(DomainEvent):
     """HTTP status, 0 where there was none."""
     detail: str = ""
     """The error in one redacted line."""
-    answer: dict[str, str | int | bool] = {}
+    answer: dict[str, str | int | bool] = Field(default_factory=dict)
     """Facts of a service answer that rules need: ids and names, never credentials."""

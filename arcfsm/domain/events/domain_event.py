@@ -1,8 +1,8 @@
 """The base of every event, and the registry by which the journal finds the class of a stored one.
 
-An event is a fact in our terms: frozen, named in the past tense, holding what rules and people need and no more. Big content is
-stored once as a document and referred to by digest. Adding a field with a default keeps the schema number; anything else raises
-it and brings an upcaster.
+An event is a fact in our terms: frozen, named in the past tense, holding what rules and people need and no more. Big
+content is stored once as a document and referred to by digest. Adding a field with a default keeps the schema number;
+anything else raises it and brings an upcaster.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class ListenerFinalizersChanged(DomainEvent):
 class ListenerDeletionRequested(DomainEvent):
     """Somebody deleted the listener; it stays until its finalizers are released."""
 
-    requested_at: Instant
+    deletion_requested_at: Instant
 
 
 @register

@@ -118,7 +118,7 @@ class RunnerFinalizersChanged(DomainEvent):
 class RunnerDeletionRequested(DomainEvent):
     """Somebody deleted the runner; it stays until its finalizers are released."""
 
-    requested_at: Instant
+    deletion_requested_at: Instant
 
 
 @register

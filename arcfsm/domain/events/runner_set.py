@@ -117,7 +117,7 @@ class FinishedRunnersMarked(DomainEvent):
 class RunnerSetDeletionRequested(DomainEvent):
     """Somebody deleted the runner set; it stays until its finalizers are released."""
 
-    requested_at: Instant
+    deletion_requested_at: Instant
 
 
 @register

@@ -18,6 +18,8 @@ class ScaleSetFacts(DomainEvent):
     generation: int
     spec: Digest
     metadata: Digest
+    scale_set_id: int = 0
+    """Annotation `runner-scale-set-id`; 0 where it is missing or not a positive integer (A8)."""
     finalizers: tuple[str, ...] = ()
     phase: str = ""
     observed_generation: int = 0
@@ -51,6 +53,7 @@ class ScaleSetMetadataChanged(DomainEvent):
     """Labels or annotations changed; the generation did not move (Z14)."""
 
     metadata: Digest
+    scale_set_id: int = 0
 
     document_fields: ClassVar[tuple[str, ...]] = ("metadata",)
 
@@ -80,7 +83,7 @@ class ScaleSetGenerationObserved(DomainEvent):
 class ScaleSetDeletionRequested(DomainEvent):
     """Somebody deleted the scale set; it stays until its finalizers are released."""
 
-    requested_at: Instant
+    deletion_requested_at: Instant
 
 
 @register

@@ -1,0 +1,70 @@
+"""The fold of a runner and its pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from arcfsm.domain.events.runner import (
+    RunnerCreated,
+    RunnerDeletionRequested,
+    RunnerFailuresRecorded,
+    RunnerFinalizersChanged,
+    RunnerGone,
+    RunnerJobAssigned,
+    RunnerMetadataChanged,
+    RunnerObserved,
+    RunnerPhaseChanged,
+    RunnerPodChanged,
+    RunnerPodCreated,
+    RunnerPodDeletionRequested,
+    RunnerPodFacts,
+    RunnerPodGone,
+    RunnerPodObserved,
+    RunnerPodStarted,
+    RunnerPodTerminated,
+    RunnerReadinessChanged,
+    RunnerRegistered,
+    RunnerSpecChanged,
+)
+from arcfsm.domain.fold.fields import appear, set_fields, vanish
+from arcfsm.domain.instant import Instant
+from arcfsm.domain.states import Runner
+
+
+def _pod(state: Runner, event: RunnerPodFacts, _at: Instant) -> Runner:
+    if state.pod is not None and state.pod.uid == event.pod.uid:
+        return replace(state, pod=event.pod)
+    return replace(state, pod=event.pod, pod_gone_at=None, pods_seen=state.pods_seen + 1)
+
+
+def _pod_gone(state: Runner, event: RunnerPodGone, at: Instant) -> Runner:
+    # A late word about an earlier pod says nothing about the present one.
+    if state.pod is not None and state.pod.uid != event.pod_uid:
+        return state
+    return replace(state, pod=None, pod_gone_at=at)
+
+
+RUNNER_FOLD: Final[dict[type[Any], Callable[[Runner, Any, Instant], Runner]]] = {
+    RunnerCreated: appear,
+    RunnerObserved: appear,
+    RunnerPhaseChanged: set_fields,
+    RunnerReadinessChanged: set_fields,
+    RunnerRegistered: set_fields,
+    RunnerJobAssigned: set_fields,
+    RunnerFailuresRecorded: set_fields,
+    RunnerSpecChanged: set_fields,
+    RunnerMetadataChanged: set_fields,
+    RunnerFinalizersChanged: set_fields,
+    RunnerDeletionRequested: set_fields,
+    RunnerGone: vanish,
+    RunnerPodCreated: _pod,
+    RunnerPodObserved: _pod,
+    RunnerPodStarted: _pod,
+    RunnerPodTerminated: _pod,
+    RunnerPodChanged: _pod,
+    RunnerPodDeletionRequested: _pod,
+    RunnerPodGone: _pod_gone,
+}

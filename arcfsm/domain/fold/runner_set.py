@@ -1,0 +1,62 @@
+"""The fold of a runner set. What depends on its runners (`due`) is kept by the world, which sees both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from arcfsm.domain.events.runner_set import (
+    FinishedRunnersMarked,
+    RevisionApplied,
+    RunnerMetadataPublished,
+    RunnerSetCreated,
+    RunnerSetDeletionRequested,
+    RunnerSetFacts,
+    RunnerSetFinalizersChanged,
+    RunnerSetGone,
+    RunnerSetMetadataChanged,
+    RunnerSetObserved,
+    RunnerSetPhaseChanged,
+    RunnerSetScaled,
+    RunnerSpecPublished,
+)
+from arcfsm.domain.fold.fields import set_fields, vanish
+from arcfsm.domain.instant import Instant
+from arcfsm.domain.states import RunnerSet
+
+
+def _appeared(state: RunnerSet, event: RunnerSetFacts, at: Instant) -> RunnerSet:
+    marker_incarnation = event.incarnation if event.finished_marker else ""
+    return replace(
+        state, present=True, wished_at=at, revised_at=at, marker_incarnation=marker_incarnation, **event.__dict__
+    )
+
+
+def _scaled(state: RunnerSet, event: RunnerSetScaled, at: Instant) -> RunnerSet:
+    return replace(state, wished_at=at, **event.__dict__)
+
+
+def _published(state: RunnerSet, event: RunnerSpecPublished, at: Instant) -> RunnerSet:
+    return replace(state, revised_at=at, **event.__dict__)
+
+
+def _marked(state: RunnerSet, event: FinishedRunnersMarked, _at: Instant) -> RunnerSet:
+    return replace(state, finished_marker=event.finished_marker, marker_incarnation=event.incarnation)
+
+
+RUNNER_SET_FOLD: Final[dict[type[Any], Callable[[RunnerSet, Any, Instant], RunnerSet]]] = {
+    RunnerSetCreated: _appeared,
+    RunnerSetObserved: _appeared,
+    RunnerSetScaled: _scaled,
+    RunnerSpecPublished: _published,
+    RunnerMetadataPublished: set_fields,
+    RunnerSetMetadataChanged: set_fields,
+    RunnerSetFinalizersChanged: set_fields,
+    RunnerSetPhaseChanged: set_fields,
+    RevisionApplied: set_fields,
+    FinishedRunnersMarked: _marked,
+    RunnerSetDeletionRequested: set_fields,
+    RunnerSetGone: vanish,
+}

@@ -1,0 +1,52 @@
+"""What is in flight for an aggregate, and how its latest intents ended: in-flight is state (architecture.md §4.3)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from arcfsm.domain.events.decision import Outcome
+from arcfsm.domain.instant import Instant
+
+
+class InFlight(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent without an outcome."""
+
+    key: str
+    action: str
+    decision: int
+    index: int
+    issued_at: Instant
+    items: int = 1
+    """Outcomes still to come."""
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """How the latest intent with a key ended."""
+
+    key: str
+    decision: int
+    outcome: Outcome
+    at: Instant
+    failures: int = 0
+    """Consecutive failures up to this one; 0 after a success."""
+    status: int = 0
+    detail: str = ""
+    answer: dict[str, str | int | bool] = {}
+
+
+class Effects(msgspec.Struct, frozen=True, kw_only=True):
+    """The effects of one aggregate."""
+
+    in_flight: tuple[InFlight, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+
+    def flying(self, key: str) -> InFlight | None:
+        """Return the intent with this key that has no outcome yet."""
+        return next((flight for flight in self.in_flight if flight.key == key), None)
+
+    def attempt(self, key: str) -> Attempt | None:
+        """Return how the latest intent with this key ended."""
+        return next((attempt for attempt in self.attempts if attempt.key == key), None)
+
+
+NO_EFFECTS = Effects()

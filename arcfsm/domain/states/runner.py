@@ -1,0 +1,63 @@
+"""The folded state of a runner and its pod."""
+
+from __future__ import annotations
+
+import msgspec
+
+from arcfsm.domain import keys, phases
+from arcfsm.domain.facts import Job, PodFacts, PodFailure
+from arcfsm.domain.instant import Instant
+from arcfsm.domain.jsonvalue import Digest
+
+
+class Runner(msgspec.Struct, frozen=True, kw_only=True):
+    """A runner (EphemeralRunner) and its pod. Field names are those of the events that set them."""
+
+    uid: str
+    state: str = "unseen"
+    present: bool = False
+    resource_version: str = ""
+    namespace: str = ""
+    name: str = ""
+    created_at: Instant = 0
+    owner_uid: str = ""
+    owner_name: str = ""
+    metadata: Digest = ""
+    spec: Digest = ""
+    patch_id: int = 0
+    revision: int = 0
+    incarnation: str = ""
+    finalizers: tuple[str, ...] = ()
+    phase: str = ""
+    ready: bool = False
+    reason: str = ""
+    message: str = ""
+    runner_id: int = 0
+    runner_name: str = ""
+    failures: tuple[PodFailure, ...] = ()
+    job: Job = Job()
+    deletion_requested_at: Instant | None = None
+    pod: PodFacts | None = None
+    pod_gone_at: Instant | None = None
+    """When its last pod vanished; None while there is one or there never was (H25)."""
+    pods_seen: int = 0
+
+    @property
+    def deleting(self) -> bool:
+        """Whether somebody deleted it."""
+        return self.deletion_requested_at is not None
+
+    @property
+    def has_job(self) -> bool:
+        """A job was assigned to it; the field is never cleared."""
+        return self.job.job_id != ""
+
+    @property
+    def done(self) -> bool:
+        """Its phase is terminal: Succeeded, Failed or Outdated."""
+        return self.phase in phases.RUNNER_DONE_PHASES
+
+    @property
+    def has_registration_finalizer(self) -> bool:
+        """The registration on the service is not yet known to be released."""
+        return keys.REGISTRATION_FINALIZER in self.finalizers

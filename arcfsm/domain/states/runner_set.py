@@ -1,0 +1,52 @@
+"""The folded state of a runner set."""
+
+from __future__ import annotations
+
+import msgspec
+
+from arcfsm.domain.instant import Instant
+from arcfsm.domain.jsonvalue import Digest
+
+
+class RunnerSet(msgspec.Struct, frozen=True, kw_only=True):
+    """A runner set (EphemeralRunnerSet). Field names are those of the events that set them."""
+
+    uid: str
+    state: str = "unseen"
+    present: bool = False
+    resource_version: str = ""
+    namespace: str = ""
+    name: str = ""
+    created_at: Instant = 0
+    owner_uid: str = ""
+    owner_name: str = ""
+    metadata: Digest = ""
+    runner_spec: Digest = ""
+    runner_metadata: Digest = ""
+    replicas: int = 0
+    patch_id: int = 0
+    incarnation: str = ""
+    """Uid of the listener pod that made the present wish (H8)."""
+    wished_at: Instant = 0
+    """When the present wish was seen."""
+    due: int = 0
+    """Runners still to be born for the present wish: asked for when it came, less those born under it since (H9)."""
+    actionable_revision: int = 0
+    revised_at: Instant = 0
+    """When the present actionable revision was seen."""
+    applied_revision: int = 0
+    finished_marker: int = 0
+    marker_incarnation: str = ""
+    finalizers: tuple[str, ...] = ()
+    phase: str = ""
+    deletion_requested_at: Instant | None = None
+
+    @property
+    def deleting(self) -> bool:
+        """Whether somebody deleted it."""
+        return self.deletion_requested_at is not None
+
+    @property
+    def unapplied(self) -> bool:
+        """Whether a revision is published whose clean-up has not succeeded yet (S3)."""
+        return self.actionable_revision > self.applied_revision

@@ -1,0 +1,35 @@
+"""The folded state of a scale set."""
+
+from __future__ import annotations
+
+import msgspec
+
+from arcfsm.domain.instant import Instant
+from arcfsm.domain.jsonvalue import Digest
+
+
+class ScaleSet(msgspec.Struct, frozen=True, kw_only=True):
+    """A scale set (AutoscalingRunnerSet). Field names are those of the events that set them."""
+
+    uid: str
+    state: str = "unseen"
+    """State of its machine."""
+    present: bool = False
+    """False until the object itself was seen, and again once it is gone."""
+    resource_version: str = ""
+    namespace: str = ""
+    name: str = ""
+    created_at: Instant = 0
+    generation: int = 0
+    spec: Digest = ""
+    metadata: Digest = ""
+    scale_set_id: int = 0
+    finalizers: tuple[str, ...] = ()
+    phase: str = ""
+    observed_generation: int = 0
+    deletion_requested_at: Instant | None = None
+
+    @property
+    def deleting(self) -> bool:
+        """Whether somebody deleted it."""
+        return self.deletion_requested_at is not None

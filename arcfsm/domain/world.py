@@ -1,0 +1,389 @@
+"""The world: the folded state of everything, at one point of the journal.
+
+It is the accumulator of the folds: `apply` takes one journaled event after the other, keeps the indexes by which rules
+find owners, children and names, and says which aggregates the event touches (rules.md 2.0). It holds no history, that
+is the journal's, and forgets what is gone. Everything it returns in plural is sorted, so that no decision depends on
+the order in which things became known.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from msgspec.structs import replace
+
+from arcfsm.domain.documents import Documents
+from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.events.controller import SettingsDeclared, TimerFired
+from arcfsm.domain.events.decision import Decided, IntentSettled
+from arcfsm.domain.events.dependent import DependentFacts, DependentGone
+from arcfsm.domain.events.listener import ListenerPodFacts
+from arcfsm.domain.events.runner import RunnerCreated, RunnerPodFacts, RunnerPodGone
+from arcfsm.domain.events.runner_set import RunnerSetScaled
+from arcfsm.domain.fold import fold_listener, fold_runner, fold_runner_set, fold_scale_set, issue, settle
+from arcfsm.domain.instant import Instant
+from arcfsm.domain.keys import LISTENER_CONFIG_SUFFIX
+from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.settings import ControllerSettings
+from arcfsm.domain.states import (
+    NO_EFFECTS,
+    Dependent,
+    DependentKey,
+    Effects,
+    InFlight,
+    Listener,
+    Runner,
+    RunnerSet,
+    ScaleSet,
+)
+
+Aggregate: TypeAlias = ScaleSet | RunnerSet | Runner | Listener
+A = TypeVar("A", ScaleSet, RunnerSet, Runner, Listener)
+
+CLOSED_MAX: Final = 10_000
+"""Uids of gone aggregates that are remembered, so that a stale list can't bring them back (B42)."""
+
+
+class Transition(NamedTuple):
+    """A change of a machine's state, with the event that caused it."""
+
+    seq: int
+    at: Instant
+    stream: StreamId
+    namespace: str
+    name: str
+    before: str
+    after: str
+    trigger: str
+    correlation: str
+
+
+class Answer(NamedTuple):
+    """The latest decision about an aggregate."""
+
+    seq: int
+    digest: str
+    wake_at: Instant | None
+
+
+class World:
+    """Everything that is known, folded."""
+
+    def __init__(self, documents: Documents | None = None) -> None:
+        self.documents = documents or Documents()
+        self.settings = ControllerSettings()
+        self.advisory = True
+        self.head = 0
+        """Seq of the last event applied."""
+        self.now: Instant = 0
+        """The latest time an event brought; it never goes back."""
+        self.scale_sets: dict[str, ScaleSet] = {}
+        self.runner_sets: dict[str, RunnerSet] = {}
+        self.runners: dict[str, Runner] = {}
+        self.listeners: dict[str, Listener] = {}
+        self.dependents: dict[DependentKey, Dependent] = {}
+        self.effects: dict[StreamId, Effects] = {}
+        self.answers: dict[StreamId, Answer] = {}
+        self.versions: dict[StreamId, int] = {}
+        self.closed: dict[StreamId, None] = {}
+        self._names: dict[tuple[AggregateKind, str, str], str] = {}
+        self._runners_of: dict[str, set[str]] = {}
+        self._listeners_of: dict[tuple[str, str], set[str]] = {}
+
+    # What is known
+
+    def aggregate(self, stream: StreamId) -> Aggregate | None:
+        """Return the state of an aggregate; None where nothing is known of it, or no more."""
+        if stream.kind is AggregateKind.RUNNER:
+            return self.runners.get(stream.uid)
+        if stream.kind is AggregateKind.RUNNER_SET:
+            return self.runner_sets.get(stream.uid)
+        if stream.kind is AggregateKind.LISTENER:
+            return self.listeners.get(stream.uid)
+        return self.scale_sets.get(stream.uid)
+
+    def named(self, kind: AggregateKind, namespace: str, name: str) -> StreamId | None:
+        """Return the stream of the present object of that name."""
+        uid = self._names.get((kind, namespace, name))
+        return None if uid is None else StreamId(kind, uid)
+
+    def scale_set_named(self, namespace: str, name: str) -> ScaleSet | None:
+        """Return the present scale set of that name."""
+        return self.scale_sets.get(self._names.get((AggregateKind.SCALE_SET, namespace, name), ""))
+
+    def runner_set_named(self, namespace: str, name: str) -> RunnerSet | None:
+        """Return the present runner set of that name: a scale set's has its namespace and name."""
+        return self.runner_sets.get(self._names.get((AggregateKind.RUNNER_SET, namespace, name), ""))
+
+    def runner_named(self, namespace: str, name: str) -> Runner | None:
+        """Return the present runner of that name."""
+        return self.runners.get(self._names.get((AggregateKind.RUNNER, namespace, name), ""))
+
+    def listener_named(self, namespace: str, name: str) -> Listener | None:
+        """Return the present listener of that name."""
+        return self.listeners.get(self._names.get((AggregateKind.LISTENER, namespace, name), ""))
+
+    def runners_of(self, runner_set_uid: str) -> tuple[Runner, ...]:
+        """Return the present runners that a set controls, oldest first, then by name."""
+        found = (self.runners[uid] for uid in self._runners_of.get(runner_set_uid, ()))
+        return tuple(sorted((runner for runner in found if runner.present), key=_age))
+
+    def listeners_of(self, namespace: str, scale_set_name: str) -> tuple[Listener, ...]:
+        """Return the present listeners that name this scale set, whatever they are called (A16), oldest first."""
+        found = (self.listeners[uid] for uid in self._listeners_of.get((namespace, scale_set_name), ()))
+        return tuple(sorted((listener for listener in found if listener.present), key=_age))
+
+    def dependent(self, kind: Kind, namespace: str, name: str) -> Dependent | None:
+        """Return a dependent object by name."""
+        return self.dependents.get(DependentKey(kind, namespace, name))
+
+    def effects_of(self, stream: StreamId) -> Effects:
+        """Return what is in flight for an aggregate and how its latest intents ended."""
+        return self.effects.get(stream, NO_EFFECTS)
+
+    def incarnation_of(self, namespace: str, scale_set_name: str) -> str:
+        """Return the uid of the listener pod that speaks for a scale set now; "" where there is none (H8)."""
+        uids = [pod.uid for one in self.listeners_of(namespace, scale_set_name) if (pod := one.pod) is not None]
+        return uids[-1] if uids else ""
+
+    def births_in_flight(self, runner_set_uid: str) -> int:
+        """Return how many runners of a set are being created right now."""
+        flights = self.effects_of(StreamId(AggregateKind.RUNNER_SET, runner_set_uid)).in_flight
+        return sum(flight.items for flight in flights if flight.action == "create-runners")
+
+    def scale_set_uid_of(self, stream: StreamId) -> str:
+        """Return the uid of the scale set that an aggregate belongs to; "" where it is not known."""
+        if stream.kind is AggregateKind.SCALE_SET:
+            return stream.uid
+        if stream.kind is AggregateKind.RUNNER_SET:
+            runner_set = self.runner_sets.get(stream.uid)
+            return runner_set.owner_uid if runner_set else ""
+        if stream.kind is AggregateKind.RUNNER:
+            runner = self.runners.get(stream.uid)
+            return self.scale_set_uid_of(StreamId(AggregateKind.RUNNER_SET, runner.owner_uid)) if runner else ""
+        listener = self.listeners.get(stream.uid)
+        if listener is None:
+            return ""
+        return self._names.get((AggregateKind.SCALE_SET, listener.scale_set_namespace, listener.scale_set_name), "")
+
+    # What an event touches
+
+    def touched_by(self, journaled: JournaledEvent) -> tuple[StreamId, ...]:
+        """Return the aggregates whose rules must look again after this event, itself first (W1–W11)."""
+        event, stream = journaled.event, journaled.stream
+        if isinstance(event, TimerFired):
+            return (event.target,)
+        if isinstance(event, SettingsDeclared):
+            return self.streams()
+        if isinstance(event, Decided) or stream.kind is AggregateKind.CONTROLLER:
+            return ()
+        if isinstance(event, RunnerPodFacts | RunnerPodGone):
+            return (stream,)
+        return (stream, *self.parents_of(stream))
+
+    def parents_of(self, stream: StreamId) -> tuple[StreamId, ...]:
+        """Return the aggregates whose rules read this one; for a scale set, its listeners (L3, L10)."""
+        if stream.kind is AggregateKind.RUNNER:
+            runner = self.runners.get(stream.uid)
+            return (StreamId(AggregateKind.RUNNER_SET, runner.owner_uid),) if runner and runner.owner_uid else ()
+        if stream.kind is AggregateKind.RUNNER_SET:
+            runner_set = self.runner_sets.get(stream.uid)
+            return (StreamId(AggregateKind.SCALE_SET, runner_set.owner_uid),) if runner_set else ()
+        if stream.kind is AggregateKind.LISTENER:
+            listener = self.listeners.get(stream.uid)
+            if listener is None:
+                return ()
+            owner = self.named(AggregateKind.SCALE_SET, listener.scale_set_namespace, listener.scale_set_name)
+            return () if owner is None else (owner,)
+        scale_set = self.scale_sets.get(stream.uid)
+        if scale_set is None:
+            return ()
+        listeners = self.listeners_of(scale_set.namespace, scale_set.name)
+        return tuple(StreamId(AggregateKind.LISTENER, listener.uid) for listener in listeners)
+
+    def streams(self) -> tuple[StreamId, ...]:
+        """Return every known aggregate: scale sets, runner sets, runners, listeners, each by uid."""
+        return (
+            *(StreamId(AggregateKind.SCALE_SET, uid) for uid in sorted(self.scale_sets)),
+            *(StreamId(AggregateKind.RUNNER_SET, uid) for uid in sorted(self.runner_sets)),
+            *(StreamId(AggregateKind.RUNNER, uid) for uid in sorted(self.runners)),
+            *(StreamId(AggregateKind.LISTENER, uid) for uid in sorted(self.listeners)),
+        )
+
+    # Applying
+
+    def apply(self, journaled: JournaledEvent) -> Transition | None:
+        """Fold one event in. Return the transition of its aggregate's machine, if it moved."""
+        event, stream = journaled.event, journaled.stream
+        self.head = journaled.seq
+        self.now = max(self.now, journaled.at)
+        self.versions[stream] = journaled.version
+        if isinstance(event, Decided):
+            self._decided(journaled, event)
+        elif isinstance(event, IntentSettled):
+            if stream not in self.closed:
+                self.effects[stream] = settle(self.effects_of(stream), event, journaled.at)
+        elif isinstance(event, TimerFired):
+            self._woke(event.target)
+        elif isinstance(event, DependentFacts):
+            self._depend(event)
+        elif isinstance(event, DependentGone):
+            self.dependents.pop(DependentKey(event.kind, event.namespace, event.name), None)
+        elif isinstance(event, SettingsDeclared):
+            self.settings, self.advisory = event.settings, event.advisory
+        elif stream.kind is AggregateKind.RUNNER:
+            return self._runner(journaled)
+        elif stream.kind is AggregateKind.RUNNER_SET:
+            return self._runner_set(journaled)
+        elif stream.kind is AggregateKind.LISTENER:
+            return self._listener(journaled)
+        elif stream.kind is AggregateKind.SCALE_SET:
+            return self._scale_set(journaled)
+        return None
+
+    def _scale_set(self, journaled: JournaledEvent) -> Transition | None:
+        uid = journaled.stream.uid
+        before = self.scale_sets.get(uid) or ScaleSet(uid=uid)
+        after = _versioned(fold_scale_set(before, journaled.event, journaled.at), journaled)
+        self.scale_sets[uid] = after
+        self._name(journaled.stream, after)
+        if not after.present and before.present:
+            self._close(journaled.stream)
+            del self.scale_sets[uid]
+        return _transition(journaled, before, after)
+
+    def _runner_set(self, journaled: JournaledEvent) -> Transition | None:
+        uid, event = journaled.stream.uid, journaled.event
+        before = self.runner_sets.get(uid) or RunnerSet(uid=uid)
+        after = _versioned(fold_runner_set(before, event, journaled.at), journaled)
+        if isinstance(event, RunnerSetScaled):
+            after = replace(after, due=max(0, event.replicas - self._occupied(uid)))
+        self.runner_sets[uid] = after
+        self._name(journaled.stream, after)
+        if not after.present and before.present:
+            self._close(journaled.stream)
+            del self.runner_sets[uid]
+        return _transition(journaled, before, after)
+
+    def _runner(self, journaled: JournaledEvent) -> Transition | None:
+        uid, event = journaled.stream.uid, journaled.event
+        before = self.runners.get(uid) or Runner(uid=uid)
+        after = _versioned(fold_runner(before, event, journaled.at), journaled)
+        self.runners[uid] = after
+        self._runners_of.setdefault(after.owner_uid, set()).add(uid)
+        if before.owner_uid != after.owner_uid:
+            self._runners_of[before.owner_uid].discard(uid)
+        self._name(journaled.stream, after)
+        if isinstance(event, RunnerCreated):
+            self._born(after)
+        # The pod may outlive the runner by its grace period: the runner is forgotten with the later of the two.
+        if not after.present and after.state == "gone" and after.pod is None:
+            self._close(journaled.stream)
+            self._runners_of[after.owner_uid].discard(uid)
+            if not self._runners_of[after.owner_uid]:
+                del self._runners_of[after.owner_uid]
+            del self.runners[uid]
+        return _transition(journaled, before, after)
+
+    def _listener(self, journaled: JournaledEvent) -> Transition | None:
+        uid, event = journaled.stream.uid, journaled.event
+        before = self.listeners.get(uid) or Listener(uid=uid)
+        after = _versioned(fold_listener(before, event, journaled.at), journaled)
+        if isinstance(event, ListenerPodFacts) and (before.pod is None or before.pod.uid != event.pod.uid):
+            config = self.dependent(Kind.SECRET, after.namespace, after.name + LISTENER_CONFIG_SUFFIX)
+            after = replace(after, config_version_at_pod=config.resource_version if config else "")
+        self.listeners[uid] = after
+        owner = (after.scale_set_namespace, after.scale_set_name)
+        self._listeners_of.setdefault(owner, set()).add(uid)
+        if owner != (former := (before.scale_set_namespace, before.scale_set_name)):
+            self._listeners_of.get(former, set()).discard(uid)
+        self._name(journaled.stream, after)
+        if not after.present and after.state == "gone" and after.pod is None:
+            self._close(journaled.stream)
+            self._listeners_of[owner].discard(uid)
+            del self.listeners[uid]
+        return _transition(journaled, before, after)
+
+    def _name(self, stream: StreamId, after: Aggregate) -> None:
+        key = (stream.kind, after.namespace, after.name)
+        if after.present:
+            self._names[key] = stream.uid
+        elif self._names.get(key) == stream.uid:
+            del self._names[key]
+
+    def _close(self, stream: StreamId) -> None:
+        self.effects.pop(stream, None)
+        self.answers.pop(stream, None)
+        self.closed[stream] = None
+        if len(self.closed) > CLOSED_MAX:
+            oldest = next(iter(self.closed))
+            del self.closed[oldest]
+            self.versions.pop(oldest, None)
+
+    def _occupied(self, runner_set_uid: str) -> int:
+        """Count the runners that hold a slot or are about to leave one: the scale-up total of S10."""
+        return sum(1 for runner in self.runners_of(runner_set_uid) if runner.deleting or not runner.done)
+
+    def _born(self, runner: Runner) -> None:
+        owner = self.runner_sets.get(runner.owner_uid)
+        if owner is not None and owner.due and runner.patch_id == owner.patch_id:
+            self.runner_sets[owner.uid] = replace(owner, due=owner.due - 1)
+
+    def _depend(self, event: DependentFacts) -> None:
+        key = DependentKey(event.kind, event.namespace, event.name)
+        self.dependents[key] = Dependent(**event.__dict__)
+
+    def _decided(self, journaled: JournaledEvent, event: Decided) -> None:
+        self.answers[journaled.stream] = Answer(journaled.seq, event.answer, event.wake_at)
+        if event.advisory:
+            return
+        for index, intent in enumerate(event.intents):
+            target = StreamId(*intent.target)
+            self.effects[target] = issue(self.effects_of(target), intent, journaled.seq, index, journaled.at)
+
+    def _woke(self, stream: StreamId) -> None:
+        answer = self.answers.get(stream)
+        if answer is not None:
+            self.answers[stream] = answer._replace(wake_at=None)
+
+    def in_flight(self) -> tuple[tuple[StreamId, InFlight], ...]:
+        """Return every intent without an outcome, in the order of the decisions that want them."""
+        flights = [(stream, flight) for stream, effects in self.effects.items() for flight in effects.in_flight]
+        return tuple(sorted(flights, key=lambda item: (item[1].decision, item[1].index)))
+
+    def due_wakes(self, until: Instant) -> tuple[tuple[Instant, StreamId], ...]:
+        """Return the aggregates whose decisions asked to be woken by `until`, earliest first."""
+        due = [
+            (answer.wake_at, stream)
+            for stream, answer in self.answers.items()
+            if answer.wake_at is not None and answer.wake_at <= until
+        ]
+        return tuple(sorted(due))
+
+
+def _age(one: Runner | Listener) -> tuple[Instant, str, str]:
+    return (one.created_at, one.name, one.uid)
+
+
+def _versioned(state: A, journaled: JournaledEvent) -> A:
+    # Pods live in the stream of their owner but have versions of their own.
+    version = journaled.resource_version
+    if not version or version == state.resource_version or "Pod" in type(journaled.event).__name__:
+        return state
+    return replace(state, resource_version=version)
+
+
+def _transition(journaled: JournaledEvent, before: A, after: A) -> Transition | None:
+    if before.state == after.state:
+        return None
+    return Transition(
+        seq=journaled.seq,
+        at=journaled.at,
+        stream=journaled.stream,
+        namespace=after.namespace,
+        name=after.name,
+        before=before.state,
+        after=after.state,
+        trigger=type(journaled.event).__name__,
+        correlation=journaled.correlation,
+    )
