@@ -53,7 +53,7 @@ class CreateObject(_Intent):
 
 
 class CreateRunners(_Intent):
-    """Create `count` runners from one manifest; names follow from the decision's seq and the runner's index (S11, H9)."""
+    """Create `count` runners from one manifest; names follow from the decision's seq and an index (S11, H9)."""
 
     action: Literal["create-runners"] = "create-runners"
     namespace: str
@@ -151,7 +151,10 @@ class SecretRecipe(StrEnum):
 
 
 class WriteSecret(_Intent):
-    """Bring a Secret to what its recipe says: create it, or patch what differs. The outcome carries its version alone (L8, L10, S5)."""
+    """Bring a Secret to what its recipe says: create it, or patch what differs (L8, L10, S5).
+
+    The outcome carries its version alone.
+    """
 
     action: Literal["write-secret"] = "write-secret"
     recipe: SecretRecipe

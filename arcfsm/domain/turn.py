@@ -1,4 +1,4 @@
-"""A turn: take what arrived, fold it, ask the rules of every aggregate it touches, and say what belongs into the journal.
+"""A turn: take what arrived, fold it, ask the rules of every aggregate it touches, and say what to journal.
 
 This is the heart of the sequencer without its threads: the engine, the importers and replay all run exactly this, so
 what one of them decides the others decide too. A turn is a pure function of the world and what arrived; it changes the

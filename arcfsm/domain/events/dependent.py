@@ -1,4 +1,4 @@
-"""Facts about objects outside the API group that the rules look at: accounts, roles, bindings, secrets, maps (W10, W11).
+"""Facts about objects outside the API group that the rules look at: accounts, roles, bindings, secrets (W10, W11).
 
 Of a Secret nothing but its metadata is ever known here.
 """

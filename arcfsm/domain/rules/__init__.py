@@ -16,7 +16,7 @@ from arcfsm.domain.rules.rule import RULES, Answer, Look, RuleEntry, first_answe
 from arcfsm.domain.rules.runner import RUNNER_RULES
 from arcfsm.domain.rules.runner_set import RUNNER_SET_RULES
 from arcfsm.domain.rules.scale_set import SCALE_SET_RULES
-from arcfsm.domain.states import Listener, Runner, RunnerSet, ScaleSet
+from arcfsm.domain.states import Listener, Runner, RunnerSet
 from arcfsm.domain.world import Aggregate, World
 
 __all__ = ["RULES", "RuleEntry", "decide"]
@@ -98,8 +98,9 @@ def _held_back(wanted: Decided, gated: Gated) -> Decided:
     return wanted.model_copy(
         update={
             "verdict": Verdict.WAIT,
-            "reason": f"{wanted.reason}; `{intent.key}` failed {attempt.failures}x ({cause}), again at
-            {format_instant(again)}", "intents": (),
+            "reason": f"{wanted.reason}; `{intent.key}` failed {attempt.failures}x ({cause}), "
+            f"again at {format_instant(again)}",
+            "intents": (),
             "wake_at": _earliest(wanted.wake_at, gated),
         }
     )

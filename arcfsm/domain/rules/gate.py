@@ -20,7 +20,7 @@ from arcfsm.domain.world import World
 RETRY: Final[Span] = 1 * SECOND
 RETRY_MAX: Final[Span] = 5 * MINUTE
 CONFLICT_RETRIES: Final[tuple[Span, ...]] = (0, 10 * MILLISECOND, 50 * MILLISECOND, 250 * MILLISECOND)
-"""Waits of S-applied and S-marker after the first, second, … conflict in a row; later ones wait as other failures do."""
+"""Waits after the first, second, … conflict in a row (S-applied, S-marker); later ones wait as other failures do."""
 
 
 class Gated(NamedTuple):
