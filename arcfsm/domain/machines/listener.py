@@ -43,8 +43,8 @@ LISTENER = MachineSpec[Listener](
     moves=(
         *(
             move
-            for trigger in ("ListenerCreated", "ListenerObserved")
-            for move in (Move(trigger, _LIVE, "draining", ("deleting",)), *_by_pod(trigger, _LIVE))
+            for trigger, sources in (("ListenerCreated", ("unseen",)), ("ListenerObserved", _LIVE))
+            for move in (Move(trigger, sources, "draining", ("deleting",)), *_by_pod(trigger, sources))
         ),
         *(
             move

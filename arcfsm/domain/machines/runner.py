@@ -75,11 +75,11 @@ RUNNER = MachineSpec[Runner](
     moves=(
         *(
             move
-            for trigger in ("RunnerCreated", "RunnerObserved")
+            for trigger, sources in (("RunnerCreated", ("unseen",)), ("RunnerObserved", _LIVE))
             for move in (
-                Move(trigger, _LIVE, "releasing", ("deleting",)),
-                *_by_phase(trigger, _LIVE),
-                *_by_pod(trigger, _LIVE),
+                Move(trigger, sources, "releasing", ("deleting",)),
+                *_by_phase(trigger, sources),
+                *_by_pod(trigger, sources),
             )
         ),
         *_by_phase("RunnerPhaseChanged", _SEEN),

@@ -47,8 +47,8 @@ RUNNER_SET = MachineSpec[RunnerSet](
     moves=(
         *(
             move
-            for trigger in ("RunnerSetCreated", "RunnerSetObserved")
-            for move in (Move(trigger, _LIVE, "draining", ("deleting",)), *_by_phase(trigger, _LIVE))
+            for trigger, sources in (("RunnerSetCreated", ("unseen",)), ("RunnerSetObserved", _LIVE))
+            for move in (Move(trigger, sources, "draining", ("deleting",)), *_by_phase(trigger, sources))
         ),
         *_by_phase("RunnerSetPhaseChanged", _SEEN),
         *_by_phase("RunnerSpecPublished", _SEEN),

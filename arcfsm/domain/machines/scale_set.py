@@ -45,8 +45,8 @@ SCALE_SET = MachineSpec[ScaleSet](
     moves=(
         *(
             move
-            for trigger in ("ScaleSetCreated", "ScaleSetObserved")
-            for move in (Move(trigger, _LIVE, "terminating", ("deleting",)), *_by_phase(trigger, _LIVE))
+            for trigger, sources in (("ScaleSetCreated", ("unseen",)), ("ScaleSetObserved", _LIVE))
+            for move in (Move(trigger, sources, "terminating", ("deleting",)), *_by_phase(trigger, sources))
         ),
         *_by_phase("ScaleSetPhaseChanged", _SEEN),
         Move("ScaleSetMetadataChanged", ("pending", "running"), "registering", ("unregistered",)),

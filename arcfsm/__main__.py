@@ -1,0 +1,5 @@
+"""`python -m arcfsm` is `arcfsm`."""
+
+from arcfsm.cli import main
+
+main()
