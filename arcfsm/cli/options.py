@@ -49,4 +49,4 @@ def parse_time(text: str, *, now: Instant) -> Instant:
     try:
         return parse_instant(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is not a time: write 2026-01-31T12:00:00Z, or -2h for two hours back") from error
+        raise typer.BadParameter(f"{text!r} is not a time: write 2026-01-31T12:00:00Z or -2h") from error

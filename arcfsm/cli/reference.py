@@ -24,8 +24,8 @@ def machines_page() -> str:
     parts = [
         "# State machines\n\n",
         _NOTE,
-        "Each aggregate has one machine. Triggers are domain events; the first transition whose guards all hold is taken.\n",
-        "An event that a state does not list leaves it where it is. `arcfsm machines` prints the same from your installation.\n",
+        "Each aggregate has one machine. Triggers are domain events; the first move whose guards hold is taken.\n",
+        "An event that a state does not list leaves it where it is. `arcfsm machines` prints the same.\n",
     ]
     for spec in MACHINES.values():
         parts.append(f"\n## {spec.title}\n\n| state | phases | meaning |\n|---|---|---|\n")
@@ -80,8 +80,8 @@ def settings_page() -> str:
     parts = [
         "# Settings\n\n",
         _NOTE,
-        "Settings that change what rules decide. They are journaled with `SettingsDeclared`, so a replay decides under the\n",
-        "same ones; `arcfsm replay --what-if NAME=VALUE` tries others. Spans are microseconds.\n\n",
+        "Settings that change what rules decide. They are journaled with `SettingsDeclared`, so that a replay\n",
+        "decides under the same ones; `arcfsm replay --what-if NAME=VALUE` tries others. Spans are microseconds.\n\n",
         "| setting | default | effect |\n|---|---|---|\n",
     ]
     for name, info in ControllerSettings.model_fields.items():
@@ -92,8 +92,7 @@ def settings_page() -> str:
 def commands_page() -> str:
     """docs/commands.md: the help of every command, as printed."""
     parts = ["# Commands\n\n", _NOTE]
-    for words in _commands():
-        parts.append(f"\n## arcfsm {' '.join(words)}".rstrip() + f"\n\n```text\n{_help(words)}```\n")
+    parts += (f"\n## {' '.join(('arcfsm', *words))}\n\n```text\n{_help(words)}```\n" for words in _commands())
     return "".join(parts)
 
 
@@ -104,7 +103,7 @@ def _commands() -> list[tuple[str, ...]]:
 
 
 def _help(words: tuple[str, ...]) -> str:
-    environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "_TYPER_FORCE_DISABLE_TERMINAL": "1"}
+    environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
     environment.pop("ARCFSM_JOURNAL", None)
     done = subprocess.run(  # noqa: S603  # our own interpreter and our own words
         [sys.executable, "-m", "arcfsm", *words, "--help"],

@@ -8,6 +8,7 @@ the order in which things became known.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -340,6 +341,30 @@ class World:
         for index, intent in enumerate(event.intents):
             target = StreamId(*intent.target)
             self.effects[target] = issue(self.effects_of(target), intent, journaled.seq, index, journaled.at)
+
+    def settle_in(
+        self,
+        scale_sets: Iterable[ScaleSet],
+        runner_sets: Iterable[RunnerSet],
+        runners: Iterable[Runner],
+        listeners: Iterable[Listener],
+    ) -> None:
+        """Take in the aggregates of a snapshot and index them."""
+        for scale_set in scale_sets:
+            self.scale_sets[scale_set.uid] = scale_set
+            self._name(StreamId(AggregateKind.SCALE_SET, scale_set.uid), scale_set)
+        for runner_set in runner_sets:
+            self.runner_sets[runner_set.uid] = runner_set
+            self._name(StreamId(AggregateKind.RUNNER_SET, runner_set.uid), runner_set)
+        for runner in runners:
+            self.runners[runner.uid] = runner
+            self._runners_of.setdefault(runner.owner_uid, set()).add(runner.uid)
+            self._name(StreamId(AggregateKind.RUNNER, runner.uid), runner)
+        for listener in listeners:
+            self.listeners[listener.uid] = listener
+            owner = (listener.scale_set_namespace, listener.scale_set_name)
+            self._listeners_of.setdefault(owner, set()).add(listener.uid)
+            self._name(StreamId(AggregateKind.LISTENER, listener.uid), listener)
 
     def _woke(self, stream: StreamId) -> None:
         answer = self.answers.get(stream)

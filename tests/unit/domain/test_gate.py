@@ -1,0 +1,51 @@
+"""The gate: nothing twice, nothing in a hurry."""
+
+from __future__ import annotations
+
+from arcfsm.domain.events.decision import Outcome
+from arcfsm.domain.instant import MINUTE, SECOND
+from arcfsm.domain.intents import DeleteObject
+from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.rules.gate import CONFLICT_RETRIES, RETRY_MAX, gate, retry_at
+from arcfsm.domain.states import Attempt, Effects, InFlight
+from arcfsm.domain.world import World
+
+STREAM = StreamId(AggregateKind.RUNNER, "er-1")
+INTENT = DeleteObject(target=STREAM, kind=Kind.RUNNER, namespace="ns", name="a", uid="er-1")
+OTHER = DeleteObject(target=STREAM, kind=Kind.POD, namespace="ns", name="a", uid="pod-1")
+
+
+def attempt(outcome, failures=1, at=0):
+    return Attempt(key=INTENT.key, decision=1, outcome=outcome, at=at, failures=failures)
+
+
+def test_what_is_in_flight_is_not_issued_again_but_the_rest_is():
+    world = World()
+    flight = InFlight(key=INTENT.key, action="delete", decision=1, index=0, issued_at=0)
+    world.effects[STREAM] = Effects(in_flight=(flight,))
+    gated = gate(world, (INTENT, OTHER), now=0)
+    assert (gated.issued, gated.flying, gated.waiting) == ((OTHER,), (INTENT,), ())
+
+
+def test_a_failure_waits_and_comes_back_by_itself():
+    world = World()
+    world.effects[STREAM] = Effects(attempts=(attempt(Outcome.FAILED),))
+    assert gate(world, (INTENT,), now=SECOND - 1).waiting[0][2] == SECOND
+    assert gate(world, (INTENT,), now=SECOND).issued == (INTENT,)
+
+
+def test_waits_double_up_to_a_limit():
+    waits = [retry_at(attempt(Outcome.FAILED, failures)) for failures in range(1, 40)]
+    assert waits[:4] == [SECOND, 2 * SECOND, 4 * SECOND, 8 * SECOND]
+    assert waits[-1] == RETRY_MAX == 5 * MINUTE
+
+
+def test_conflicts_come_back_sooner_at_first():
+    waits = [retry_at(attempt(Outcome.CONFLICT, failures)) for failures in (1, 2, 3, 4)]
+    assert tuple(waits) == CONFLICT_RETRIES
+    assert retry_at(attempt(Outcome.CONFLICT, 5)) == 16 * SECOND
+
+
+def test_an_answer_is_no_failure():
+    for outcome in (Outcome.OK, Outcome.NOT_FOUND, Outcome.ALREADY_EXISTS, Outcome.BUSY, Outcome.RUNNER_EXISTS):
+        assert retry_at(attempt(outcome, 0)) is None
