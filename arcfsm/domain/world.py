@@ -25,6 +25,7 @@ from arcfsm.domain.fold import fold_listener, fold_runner, fold_runner_set, fold
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.keys import LISTENER_CONFIG_SUFFIX
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.ownership import Ownership
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import (
     NO_EFFECTS,
@@ -88,8 +89,8 @@ class World:
         self.versions: dict[StreamId, int] = {}
         self.closed: dict[StreamId, None] = {}
         self._names: dict[tuple[AggregateKind, str, str], str] = {}
-        self._runners_of: dict[str, set[str]] = {}
-        self._listeners_of: dict[tuple[str, str], set[str]] = {}
+        self._runners_of: Ownership[str] = Ownership()
+        self._listeners_of: Ownership[tuple[str, str]] = Ownership()
 
     # What is known
 
@@ -126,12 +127,12 @@ class World:
 
     def runners_of(self, runner_set_uid: str) -> tuple[Runner, ...]:
         """Return the present runners that a set controls, oldest first, then by name."""
-        found = (self.runners[uid] for uid in self._runners_of.get(runner_set_uid, ()))
+        found = (self.runners[uid] for uid in self._runners_of.of(runner_set_uid))
         return tuple(sorted((runner for runner in found if runner.present), key=_age))
 
     def listeners_of(self, namespace: str, scale_set_name: str) -> tuple[Listener, ...]:
         """Return the present listeners that name this scale set, whatever they are called (A16), oldest first."""
-        found = (self.listeners[uid] for uid in self._listeners_of.get((namespace, scale_set_name), ()))
+        found = (self.listeners[uid] for uid in self._listeners_of.of((namespace, scale_set_name)))
         return tuple(sorted((listener for listener in found if listener.present), key=_age))
 
     def dependent(self, kind: Kind, namespace: str, name: str) -> Dependent | None:
@@ -271,18 +272,14 @@ class World:
         before = self.runners.get(uid) or Runner(uid=uid)
         after = _versioned(fold_runner(before, event, journaled.at), journaled)
         self.runners[uid] = after
-        self._runners_of.setdefault(after.owner_uid, set()).add(uid)
-        if before.owner_uid != after.owner_uid:
-            self._runners_of[before.owner_uid].discard(uid)
+        self._runners_of.assign(uid, after.owner_uid)
         self._name(journaled.stream, after)
         if isinstance(event, RunnerCreated):
             self._born(after)
         # The pod may outlive the runner by its grace period: the runner is forgotten with the later of the two.
         if not after.present and after.state == "gone" and after.pod is None:
             self._close(journaled.stream)
-            self._runners_of[after.owner_uid].discard(uid)
-            if not self._runners_of[after.owner_uid]:
-                del self._runners_of[after.owner_uid]
+            self._runners_of.release(uid)
             del self.runners[uid]
         return _transition(journaled, before, after)
 
@@ -294,14 +291,11 @@ class World:
             config = self.dependent(Kind.SECRET, after.namespace, after.name + LISTENER_CONFIG_SUFFIX)
             after = replace(after, config_version_at_pod=config.resource_version if config else "")
         self.listeners[uid] = after
-        owner = (after.scale_set_namespace, after.scale_set_name)
-        self._listeners_of.setdefault(owner, set()).add(uid)
-        if owner != (former := (before.scale_set_namespace, before.scale_set_name)):
-            self._listeners_of.get(former, set()).discard(uid)
+        self._listeners_of.assign(uid, (after.scale_set_namespace, after.scale_set_name))
         self._name(journaled.stream, after)
         if not after.present and after.state == "gone" and after.pod is None:
             self._close(journaled.stream)
-            self._listeners_of[owner].discard(uid)
+            self._listeners_of.release(uid)
             del self.listeners[uid]
         return _transition(journaled, before, after)
 
@@ -358,12 +352,11 @@ class World:
             self._name(StreamId(AggregateKind.RUNNER_SET, runner_set.uid), runner_set)
         for runner in runners:
             self.runners[runner.uid] = runner
-            self._runners_of.setdefault(runner.owner_uid, set()).add(runner.uid)
+            self._runners_of.assign(runner.uid, runner.owner_uid)
             self._name(StreamId(AggregateKind.RUNNER, runner.uid), runner)
         for listener in listeners:
             self.listeners[listener.uid] = listener
-            owner = (listener.scale_set_namespace, listener.scale_set_name)
-            self._listeners_of.setdefault(owner, set()).add(listener.uid)
+            self._listeners_of.assign(listener.uid, (listener.scale_set_namespace, listener.scale_set_name))
             self._name(StreamId(AggregateKind.LISTENER, listener.uid), listener)
 
     def _woke(self, stream: StreamId) -> None:

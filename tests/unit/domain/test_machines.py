@@ -52,7 +52,9 @@ def test_the_last_move_of_a_state_and_trigger_may_be_unguarded_and_no_other(spec
     seen_unguarded = set()
     for move in spec.moves:
         for source in move.sources:
-            assert (source, move.trigger) not in seen_unguarded, f"{source} --{move.trigger}--> {move.dest} is unreachable"
+            assert (source, move.trigger) not in seen_unguarded, (
+                f"{source} --{move.trigger}--> {move.dest} is unreachable"
+            )
             if not move.guards:
                 seen_unguarded.add((source, move.trigger))
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from arcfsm.domain.names import runner_name
+
 from arcfsm.domain import keys
 from arcfsm.domain.envelope import JournaledEvent, Source
 from arcfsm.domain.events import DomainEvent, listener, runner, runner_set, scale_set
@@ -32,7 +34,6 @@ from arcfsm.domain.intents import (
     WriteSecret,
 )
 from arcfsm.domain.kinds import AGGREGATE_OF, CONTROLLER_STREAM, AggregateKind, Kind, StreamId
-from arcfsm.domain.names import runner_name
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import DependentKey
 from arcfsm.domain.turn import Arrival, Turn, run_turn
