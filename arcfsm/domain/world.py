@@ -386,9 +386,9 @@ def _age(one: Runner | Listener) -> tuple[Instant, str, str]:
 def _versioned(state: A, journaled: JournaledEvent) -> A:
     # Pods live in the stream of their owner but have versions of their own.
     version = journaled.resource_version
-    if not version or version == state.resource_version or "Pod" in type(journaled.event).__name__:
-        return state
-    return replace(state, resource_version=version)
+    if isinstance(state, Runner | Listener) and "Pod" in type(journaled.event).__name__:
+        return state if version in ("", state.pod_version) else replace(state, pod_version=version)
+    return state if version in ("", state.resource_version) else replace(state, resource_version=version)
 
 
 def _transition(journaled: JournaledEvent, before: A, after: A) -> Transition | None:

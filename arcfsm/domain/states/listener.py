@@ -39,6 +39,8 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
     pods_created: tuple[Instant, ...] = ()
     """Times at which the latest pods appeared, newest last (H18 breaker)."""
     up_since: Instant | None = None
+    pod_version: str = ""
+    """resourceVersion of the latest word about a pod of its; older words are late (B9)."""
 
     @property
     def deleting(self) -> bool:
