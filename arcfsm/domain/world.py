@@ -386,8 +386,10 @@ def _age(one: Runner | Listener) -> tuple[Instant, str, str]:
 def _versioned(state: A, journaled: JournaledEvent) -> A:
     # Pods live in the stream of their owner but have versions of their own.
     version = journaled.resource_version
-    if isinstance(state, Runner | Listener) and "Pod" in type(journaled.event).__name__:
-        return state if version in ("", state.pod_version) else replace(state, pod_version=version)
+    if "Pod" in type(journaled.event).__name__:
+        if isinstance(state, Runner | Listener):
+            return state if version in ("", state.pod_version) else replace(state, pod_version=version)
+        return state
     return state if version in ("", state.resource_version) else replace(state, resource_version=version)
 
 
