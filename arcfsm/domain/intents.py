@@ -85,6 +85,8 @@ class PatchObject(_Intent):
     subresource: Literal["", "status"] = ""
     resource_version: str = ""
     """Locks the write to this version where set: on a conflict we look again and decide again (H3)."""
+    content: Digest = ""
+    """What the object should hold afterwards, where a breaker must recognise it should it be wanted again (H17)."""
 
     @property
     def key(self) -> str:
@@ -93,8 +95,10 @@ class PatchObject(_Intent):
         return f"patch {self.kind}{part} {self.namespace}/{self.name}"
 
     def documents(self) -> Iterator[Digest]:
-        """Yield the patch."""
+        """Yield the patch, and the content where it is kept."""
         yield self.patch
+        if self.content:
+            yield self.content
 
 
 class DeleteObject(_Intent):
@@ -198,9 +202,11 @@ class ServiceCall(StrEnum):
     """Operations of the Actions service that rules ask for (X3)."""
 
     REGISTER_SCALE_SET = "register-scale-set"
-    """Find the scale set by group and name, or create it (A8)."""
+    """Find the scale set by group and name, or create it (A8). Answers `id`, `name` and `group`."""
     GET_SCALE_SET = "get-scale-set"
+    """Look a scale set up by its id (A17)."""
     UPDATE_SCALE_SET = "update-scale-set"
+    """Change its `group` or its `name` (A9, A10). Answers `name` and `group`."""
     DELETE_SCALE_SET = "delete-scale-set"
     FIND_RUNNER = "find-runner"
     REMOVE_RUNNER = "remove-runner"

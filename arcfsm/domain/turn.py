@@ -57,8 +57,9 @@ def run_turn(world: World, arrivals: Iterable[Arrival], *, recorded_at: Instant,
     first = world.head + 1
     touched: dict[StreamId, int] = {}
     for arrival in arrivals:
+        parents = world.parents_of(arrival.stream)
         journaled = _admit(world, turn, arrival, first, recorded_at, epoch)
-        for stream in world.touched_by(journaled):
+        for stream in world.touched_by(journaled, parents):
             touched[stream] = journaled.seq
     now = world.now
     for stream in sorted(touched, key=lambda one: (_CHILDREN_FIRST[one.kind], one.uid)):

@@ -13,16 +13,19 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
+from arcfsm.domain import phases
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.controller import SettingsDeclared, TimerFired
-from arcfsm.domain.events.decision import Decided, IntentSettled
+from arcfsm.domain.events.decision import Decided, IntentSettled, Outcome
 from arcfsm.domain.events.dependent import DependentFacts, DependentGone
 from arcfsm.domain.events.listener import ListenerPodFacts
-from arcfsm.domain.events.runner import RunnerCreated, RunnerPodFacts, RunnerPodGone
-from arcfsm.domain.events.runner_set import RunnerSetScaled
+from arcfsm.domain.events.runner import RunnerPodFacts, RunnerPodGone
+from arcfsm.domain.events.runner_set import RunnerSetFacts, RunnerSetScaled, RunnerSpecPublished
+from arcfsm.domain.events.scale_set import ScaleSetFacts, ScaleSetMetadataChanged, ScaleSetSpecChanged
 from arcfsm.domain.fold import fold_listener, fold_runner, fold_runner_set, fold_scale_set, issue, settle
 from arcfsm.domain.instant import Instant
+from arcfsm.domain.jsonvalue import Digest
 from arcfsm.domain.keys import LISTENER_CONFIG_SUFFIX
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
 from arcfsm.domain.ownership import Ownership
@@ -170,8 +173,11 @@ class World:
 
     # What an event touches
 
-    def touched_by(self, journaled: JournaledEvent) -> tuple[StreamId, ...]:
-        """Return the aggregates whose rules must look again after this event, itself first (W1–W11)."""
+    def touched_by(self, journaled: JournaledEvent, parents: tuple[StreamId, ...] = ()) -> tuple[StreamId, ...]:
+        """Return the aggregates whose rules must look again after this event, itself first (W1–W11).
+
+        `parents` are those from before the event: what is gone by now can't tell them any more.
+        """
         event, stream = journaled.event, journaled.stream
         if isinstance(event, TimerFired):
             return (event.target,)
@@ -181,7 +187,7 @@ class World:
             return ()
         if isinstance(event, RunnerPodFacts | RunnerPodGone):
             return (stream,)
-        return (stream, *self.parents_of(stream))
+        return tuple(dict.fromkeys((stream, *parents, *self.parents_of(stream))))
 
     def parents_of(self, stream: StreamId) -> tuple[StreamId, ...]:
         """Return the aggregates whose rules read this one; for a scale set, its listeners (L3, L10)."""
@@ -223,8 +229,7 @@ class World:
         if isinstance(event, Decided):
             self._decided(journaled, event)
         elif isinstance(event, IntentSettled):
-            if stream not in self.closed:
-                self.effects[stream] = settle(self.effects_of(stream), event, journaled.at)
+            self._settled(journaled, event)
         elif isinstance(event, TimerFired):
             self._woke(event.target)
         elif isinstance(event, DependentFacts):
@@ -244,9 +249,11 @@ class World:
         return None
 
     def _scale_set(self, journaled: JournaledEvent) -> Transition | None:
-        uid = journaled.stream.uid
+        uid, event = journaled.stream.uid, journaled.event
         before = self.scale_sets.get(uid) or ScaleSet(uid=uid)
-        after = _versioned(fold_scale_set(before, journaled.event, journaled.at), journaled)
+        after = _versioned(fold_scale_set(before, event, journaled.at), journaled)
+        if isinstance(event, ScaleSetFacts | ScaleSetSpecChanged | ScaleSetMetadataChanged):
+            after = replace(after, changed_seq=journaled.seq)
         self.scale_sets[uid] = after
         self._name(journaled.stream, after)
         if not after.present and before.present:
@@ -260,6 +267,12 @@ class World:
         after = _versioned(fold_runner_set(before, event, journaled.at), journaled)
         if isinstance(event, RunnerSetScaled):
             after = replace(after, due=max(0, event.replicas - self._occupied(uid)))
+        elif isinstance(event, RunnerSetFacts):
+            refused = (runner.revision for runner in self.runners_of(uid) if runner.phase == phases.OUTDATED)
+            known = max(refused, default=after.refused_revision)
+            after = replace(after, revised_seq=journaled.seq, refused_revision=max(known, after.refused_revision))
+        elif isinstance(event, RunnerSpecPublished):
+            after = replace(after, revised_seq=journaled.seq)
         self.runner_sets[uid] = after
         self._name(journaled.stream, after)
         if not after.present and before.present:
@@ -274,8 +287,10 @@ class World:
         self.runners[uid] = after
         self._runners_of.assign(uid, after.owner_uid)
         self._name(journaled.stream, after)
-        if isinstance(event, RunnerCreated):
+        if after.present and not before.present:
             self._born(after)
+        if after.phase == phases.OUTDATED != before.phase:
+            self._refused(after)
         # The pod may outlive the runner by its grace period: the runner is forgotten with the later of the two.
         if not after.present and after.state == "gone" and after.pod is None:
             self._close(journaled.stream)
@@ -293,11 +308,18 @@ class World:
         self.listeners[uid] = after
         self._listeners_of.assign(uid, (after.scale_set_namespace, after.scale_set_name))
         self._name(journaled.stream, after)
+        if before.present and not after.present:
+            self._bereft(journaled, after)
         if not after.present and after.state == "gone" and after.pod is None:
             self._close(journaled.stream)
             self._listeners_of.release(uid)
             del self.listeners[uid]
         return _transition(journaled, before, after)
+
+    def _bereft(self, journaled: JournaledEvent, listener: Listener) -> None:
+        owner = self.scale_set_named(listener.scale_set_namespace, listener.scale_set_name)
+        if owner is not None:
+            self.scale_sets[owner.uid] = replace(owner, bereft_seq=journaled.seq)
 
     def _name(self, stream: StreamId, after: Aggregate) -> None:
         key = (stream.kind, after.namespace, after.name)
@@ -317,12 +339,37 @@ class World:
 
     def _occupied(self, runner_set_uid: str) -> int:
         """Count the runners that hold a slot or are about to leave one: the scale-up total of S10."""
-        return sum(1 for runner in self.runners_of(runner_set_uid) if runner.deleting or not runner.done)
+        return sum(1 for runner in self.runners_of(runner_set_uid) if _occupies(runner))
 
     def _born(self, runner: Runner) -> None:
+        """A runner that nobody knew when the wish came fills one of the slots it left open, whoever asked for it."""
         owner = self.runner_sets.get(runner.owner_uid)
-        if owner is not None and owner.due and runner.patch_id == owner.patch_id:
+        if owner is not None and owner.due and _occupies(runner):
             self.runner_sets[owner.uid] = replace(owner, due=owner.due - 1)
+
+    def _refused(self, runner: Runner) -> None:
+        owner = self.runner_sets.get(runner.owner_uid)
+        if owner is not None and runner.revision > owner.refused_revision:
+            self.runner_sets[owner.uid] = replace(owner, refused_revision=runner.revision)
+
+    def _settled(self, journaled: JournaledEvent, event: IntentSettled) -> None:
+        stream = journaled.stream
+        if stream in self.closed:
+            return
+        effects = self.effects_of(stream)
+        flight = next(
+            (one for one in effects.in_flight if (one.decision, one.index) == (event.decision, event.index)), None
+        )
+        if flight is not None and flight.content and event.outcome is Outcome.OK:
+            self._published(stream, flight.content)
+        self.effects[stream] = settle(effects, event, journaled.at)
+
+    def _published(self, stream: StreamId, content: Digest) -> None:
+        """Remember what we published and what became of it on the way through the API (H17)."""
+        runner_set = self.runner_sets.get(stream.uid) if stream.kind is AggregateKind.RUNNER_SET else None
+        if runner_set is not None:
+            became = (runner_set.runner_spec, runner_set.runner_metadata)
+            self.runner_sets[stream.uid] = replace(runner_set, published=content, published_as=became)
 
     def _depend(self, event: DependentFacts) -> None:
         key = DependentKey(event.kind, event.namespace, event.name)
@@ -377,6 +424,10 @@ class World:
             if answer.wake_at is not None and answer.wake_at <= until
         ]
         return tuple(sorted(due))
+
+
+def _occupies(runner: Runner) -> bool:
+    return runner.deleting or not runner.done or runner.phase == phases.FAILED
 
 
 def _age(one: Runner | Listener) -> tuple[Instant, str, str]:

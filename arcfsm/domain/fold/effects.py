@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from arcfsm.domain.events.decision import IntentSettled, Outcome
 from arcfsm.domain.instant import Instant
-from arcfsm.domain.intents import CreateRunners, Intent
+from arcfsm.domain.intents import CreateRunners, Intent, PatchObject
 from arcfsm.domain.states import Attempt, Effects, InFlight
 
 DONE: Final = frozenset({Outcome.OK, Outcome.NOT_FOUND, Outcome.ALREADY_EXISTS, Outcome.BUSY, Outcome.RUNNER_EXISTS})
@@ -24,6 +24,7 @@ def issue(effects: Effects, intent: Intent, decision: int, index: int, at: Insta
         index=index,
         issued_at=at,
         items=intent.count if isinstance(intent, CreateRunners) else 1,
+        content=intent.content if isinstance(intent, PatchObject) else "",
     )
     return replace(effects, in_flight=(*effects.in_flight, flight))
 

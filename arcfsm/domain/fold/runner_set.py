@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from arcfsm.domain import phases
 from arcfsm.domain.events.runner_set import (
     FinishedRunnersMarked,
     RevisionApplied,
@@ -28,9 +29,15 @@ from arcfsm.domain.states import RunnerSet
 
 
 def _appeared(state: RunnerSet, event: RunnerSetFacts, at: Instant) -> RunnerSet:
-    marker_incarnation = event.incarnation if event.finished_marker else ""
     return replace(
-        state, present=True, wished_at=at, revised_at=at, marker_incarnation=marker_incarnation, **event.__dict__
+        state,
+        present=True,
+        wished_at=at,
+        revised_at=at,
+        marker_incarnation=event.incarnation if event.finished_marker else "",
+        # Who refused what before we looked is not known; the phase is believed (H4).
+        refused_revision=event.applied_revision if event.phase == phases.OUTDATED else state.refused_revision,
+        **event.__dict__,
     )
 
 
@@ -43,7 +50,10 @@ def _published(state: RunnerSet, event: RunnerSpecPublished, at: Instant) -> Run
 
 
 def _marked(state: RunnerSet, event: FinishedRunnersMarked, _at: Instant) -> RunnerSet:
-    return replace(state, finished_marker=event.finished_marker, marker_incarnation=event.incarnation)
+    # The marker names the wish in force, and stands for the listener that made it, not for one started since (H8).
+    ours = event.finished_marker == state.patch_id
+    incarnation = state.incarnation if ours else event.incarnation
+    return replace(state, finished_marker=event.finished_marker, marker_incarnation=incarnation)
 
 
 RUNNER_SET_FOLD: Final[dict[type[Any], Callable[[RunnerSet, Any, Instant], RunnerSet]]] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from arcfsm.domain.events.decision import Finding, Verdict
 from arcfsm.domain.instant import Instant
@@ -22,6 +22,7 @@ from arcfsm.domain.states import Effects, Listener, Runner, RunnerSet, ScaleSet
 from arcfsm.domain.world import World
 
 A = TypeVar("A", ScaleSet, RunnerSet, Runner, Listener)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Look(Generic[A]):
     now: Instant
     carried: list[Intent] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    _worked_out: dict[object, object] = field(default_factory=dict)
 
     @property
     def settings(self) -> ControllerSettings:
@@ -88,6 +90,12 @@ class Look(Generic[A]):
     def find(self, code: str, text: str) -> None:
         """Note something that a person should know."""
         self.findings.append(Finding(code=code, text=text))
+
+    def once(self, work_out: Callable[[Look[A]], T]) -> T:
+        """Return what `work_out` makes of this look; rules that ask for the same thing share it."""
+        if work_out not in self._worked_out:
+            self._worked_out[work_out] = work_out(self)
+        return cast("T", self._worked_out[work_out])
 
     def document(self, digest: Digest) -> JsonObject:
         """Return a document that is an object."""

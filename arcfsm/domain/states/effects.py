@@ -6,6 +6,7 @@ import msgspec
 
 from arcfsm.domain.events.decision import Outcome
 from arcfsm.domain.instant import Instant
+from arcfsm.domain.jsonvalue import Digest
 
 
 class InFlight(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +19,8 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True):
     issued_at: Instant
     items: int = 1
     """Outcomes still to come."""
+    content: Digest = ""
+    """What the object should hold afterwards, where a breaker must recognise it (H17)."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,7 +34,15 @@ class RunnerSet(msgspec.Struct, frozen=True, kw_only=True):
     actionable_revision: int = 0
     revised_at: Instant = 0
     """When the present actionable revision was seen."""
+    revised_seq: int = 0
+    """Seq of the event that brought it: answers to questions asked before don't count for it (S3)."""
     applied_revision: int = 0
+    refused_revision: int = -1
+    """Highest revision of which a runner was seen refused (Outdated); -1 where none was (H4)."""
+    published: Digest = ""
+    """The content of our latest A14 patch that succeeded (H17)."""
+    published_as: tuple[Digest, Digest] = ("", "")
+    """What runner spec and runner metadata read as right after it: the API may default and prune (D16)."""
     finished_marker: int = 0
     marker_incarnation: str = ""
     finalizers: tuple[str, ...] = ()

@@ -23,6 +23,10 @@ class ScaleSet(msgspec.Struct, frozen=True, kw_only=True):
     generation: int = 0
     spec: Digest = ""
     metadata: Digest = ""
+    changed_seq: int = 0
+    """Seq of the latest change of spec or metadata: earlier answers of the service are not about it (A8–A10)."""
+    bereft_seq: int = 0
+    """Seq at which a listener of it last vanished: the service is asked again before a new one (A17)."""
     scale_set_id: int = 0
     finalizers: tuple[str, ...] = ()
     phase: str = ""
