@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help install test lint check bench docs demo coverage clean
+.PHONY: help install test lint check coverage docs bench demo clean
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -26,6 +26,21 @@ lint: $(STAMP) ## lint, format check, strict types and import contracts
 	$(BIN)/lint-imports
 
 check: lint test ## lint and test
+
+coverage: $(STAMP) ## run every test and report the lines it missed
+	$(BIN)/python -m pytest -q --cov --cov-report=term-missing
+
+docs: $(STAMP) ## write the reference pages that follow from code
+	$(BIN)/python docs/generate.py
+
+bench: $(STAMP) ## run the benchmarks; they print ratios within one run and assert nothing
+	@for bench in tests/benchmarks/bench_*.py; do printf '\n== %s\n' "$$bench"; $(BIN)/python "$$bench" || exit 1; done
+
+# The demo reads a recorded incident of a real cluster, bundled with the package.
+DEMO_DIR := .demo
+demo: $(STAMP) ## import a recorded incident and ask the journal what happened
+	@rm -rf $(DEMO_DIR) && mkdir -p $(DEMO_DIR)
+	@ARCFSM="$(BIN)/arcfsm" ARCFSM_JOURNAL="sqlite:///$(DEMO_DIR)/incident.db" sh docs/demo.sh
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .demo

@@ -17,9 +17,25 @@ from arcfsm.domain.instant import Instant
 from arcfsm.domain.intents import Intent
 from arcfsm.domain.jsonvalue import Digest, Json, JsonObject
 from arcfsm.domain.kinds import StreamId
+from arcfsm.domain.rulebook import RULES, RuleEntry, rule
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import Effects, Listener, Runner, RunnerSet, ScaleSet
 from arcfsm.domain.world import World
+
+__all__ = [
+    "RULES",
+    "Answer",
+    "Look",
+    "RuleEntry",
+    "RuleFunction",
+    "act",
+    "first_answer",
+    "hold",
+    "rule",
+    "settled",
+    "stalled",
+    "wait",
+]
 
 A = TypeVar("A", ScaleSet, RunnerSet, Runner, Listener)
 T = TypeVar("T")
@@ -107,40 +123,6 @@ class Look(Generic[A]):
 
 
 RuleFunction = Callable[[Look[A]], Answer | None]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleEntry:
-    """One line of docs/rules.md."""
-
-    id: str
-    summary: str
-    module: str
-    function: str
-    line: int
-
-
-RULES: dict[str, RuleEntry] = {}
-"""Every rule by its id in rules.md, in the order of declaration."""
-
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def rule(rule_id: str, summary: str, *also: str) -> Callable[[F], F]:
-    """Enter a function into the list of rules under its id (and `also` under others it implements with it).
-
-    Raises ValueError if an id is taken: every rule has one home.
-    """
-
-    def enter(function: F) -> F:
-        code = function.__code__
-        for name in (rule_id, *also):
-            if name in RULES:
-                raise ValueError(f"rule {name} is implemented twice")
-            RULES[name] = RuleEntry(name, summary, function.__module__, function.__qualname__, code.co_firstlineno)
-        return function
-
-    return enter
 
 
 def first_answer(look: Look[A], rules: Sequence[RuleFunction[A]]) -> Answer | None:
