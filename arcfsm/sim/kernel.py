@@ -23,6 +23,9 @@ from arcfsm.sim.clock import SIMULATION_START
 
 T = TypeVar("T")
 _UNSET: Final = object()
+_MASK: Final = (1 << 64) - 1
+_MIX_1: Final = 0x9E3779B97F4A7C15
+_MIX_2: Final = 0xBF58476D1CE4E5B9
 
 
 def random_stream(seed: int, *names: str) -> random.Random:
@@ -113,6 +116,7 @@ class Task(Future[T]):
         """Stop it for good, between two awaits. What it awaited goes on without it; who awaits it waits for ever."""
         if not self.done and not self.killed:
             self.killed = True
+            self._kernel.forget(self)
             self._coroutine.close()
 
     def step(self) -> None:
@@ -122,8 +126,10 @@ class Task(Future[T]):
         try:
             awaited = self._coroutine.send(None)
         except StopIteration as end:
+            self._kernel.forget(self)
             self.resolve(end.value)
         except Exception as error:  # noqa: BLE001  # whatever a process raises is its result
+            self._kernel.forget(self)
             if self.watched:
                 self.fail(error)
             else:
@@ -196,7 +202,9 @@ class Kernel:
         self._sequence = 0
         self._queue: list[tuple[Instant, int, int, Timer]] = []
         self._crash: SimulationError | None = None
-        self._salt = str(seed).encode()
+        self._salt = random_stream(seed, "kernel").getrandbits(64)
+        self._lanes: dict[str, int] = {}
+        self._tasks: dict[int, Task[Any]] = {}
 
     def now(self) -> Instant:
         """Return the virtual time."""
@@ -207,8 +215,7 @@ class Kernel:
         when = max(when, self._now)
         timer = Timer(when, action)
         self._sequence += 1
-        rank = zlib.crc32(b"%b/%b/%d" % (self._salt, lane.encode(), when))
-        heapq.heappush(self._queue, (when, rank, self._sequence, timer))
+        heapq.heappush(self._queue, (when, self._rank(lane, when), self._sequence, timer))
         return timer
 
     def after(self, span: Span, action: Callable[[], None], lane: str = "") -> Timer:
@@ -221,6 +228,7 @@ class Kernel:
         Its steps keep their order; how they mix with other lanes is the seed's choice.
         """
         task = Task(self, coroutine, lane)
+        self._tasks[id(task)] = task
         self.after(0, task.step, lane)
         return task
 
@@ -237,6 +245,16 @@ class Kernel:
             future.when_done(lambda: any_done.resolve(None))
         await any_done
         return next(index for index, future in enumerate(futures) if future.done)
+
+    def forget(self, task: Task[Any]) -> None:
+        """Drop a task that ended. Called by tasks alone."""
+        self._tasks.pop(id(task), None)
+
+    def close(self) -> None:
+        """End the world: kill what still runs, drop what was still to be done."""
+        for task in list(self._tasks.values()):
+            task.kill()
+        self._queue.clear()
 
     def crash(self, lane: str, error: BaseException) -> None:
         """Remember that an actor broke; the run ends with it."""
@@ -266,6 +284,18 @@ class Kernel:
             if self.turns >= limit:
                 raise SimulationError(f"no rest after {turns_max} turns at {format_instant(self._now)}")
         self._now = max(self._now, until)
+
+    def _rank(self, lane: str, when: Instant) -> int:
+        """Draw the rank of a lane at an instant.
+
+        Mixed by multiplication: a mere checksum is linear and shows few orders.
+        """
+        base = self._lanes.get(lane)
+        if base is None:
+            base = self._lanes[lane] = zlib.crc32(lane.encode()) * _MIX_1 ^ self._salt
+        mixed = ((base ^ when) * _MIX_1) & _MASK
+        mixed = ((mixed ^ (mixed >> 29)) * _MIX_2) & _MASK
+        return mixed ^ (mixed >> 32)
 
     @property
     def idle(self) -> bool:
