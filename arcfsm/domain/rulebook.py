@@ -1,7 +1,7 @@
 """The rulebook: every rule id of rules.md that code answers for, with one line and the function that does.
 
-Functions enter themselves with the `rule` decorator where they are defined, so an id has exactly one home. docs/rules.md is made
-from here.
+Functions enter themselves with the `rule` decorator where they are defined, so an id has exactly one home.
+docs/rules.md is made from here.
 """
 
 from __future__ import annotations
