@@ -6,7 +6,7 @@ importer a file) knows how it came about and says so here. Neither imports the o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -55,6 +55,18 @@ class Scope(NamedTuple):
     namespace: str
 
 
+class Identity(NamedTuple):
+    """Which object an observation is about, and which version of it is known already."""
+
+    scope: Scope
+    name: str
+    uid: str
+    version: str
+    known_version: str
+    """"" where the object is not known."""
+    created_at: Instant | None
+
+
 class RefusedError(ValueError):
     """An observation can't be understood. The message says what is wrong with it, in one line without content."""
 
@@ -62,12 +74,24 @@ class RefusedError(ValueError):
 class Translator(Protocol):
     """Turns observations into domain events. The same observations against the same world give the same events."""
 
+    def identify(self, world: World, obj: JsonObject) -> Identity | None:
+        """Return which object this is; None for kinds we do not know. Raises RefusedError where it can't be told."""
+        ...
+
     def translate(self, world: World, observation: Observation) -> Translation:
         """Return the events of one observation. Raises RefusedError where it can't be understood."""
         ...
 
-    def missing(self, world: World, scopes: Iterable[Scope], listed: Collection[str]) -> tuple[Arrival, ...]:
-        """Return what is gone: known objects in the listed scopes whose uid the list does not hold."""
+    def missing(self, world: World, scopes: Iterable[Scope], listed: Collection[str]) -> Iterator[Arrival]:
+        """Yield what is gone: known objects in the listed scopes whose uid the list does not hold."""
+        ...
+
+    def known_in(self, world: World, scope: Scope) -> frozenset[str]:
+        """Return the uids of the objects of a scope that are known to be there."""
+        ...
+
+    def newest_moment(self, obj: JsonObject) -> Instant | None:
+        """Return the newest time that an object mentions: when it was last written, as far as it tells."""
         ...
 
     def restart_versions(self) -> None:

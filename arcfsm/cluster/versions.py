@@ -1,0 +1,72 @@
+"""Which version of every object we saw last, so that late and doubled words are told from news.
+
+resourceVersions are opaque, but within one epoch of a cluster they grow as decimal numbers with every write, and the
+watch of the API server relies on that too. Where they are not numbers only equality counts. After the cluster's store
+was restored from a backup they start lower (B40): then what was known before says nothing any more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.states import DependentKey
+from arcfsm.domain.world import World
+
+REMEMBERED_MAX: Final = 200_000
+"""Uids whose latest version is remembered; the oldest half is forgotten beyond."""
+
+
+def number(version: str) -> int | None:
+    """Return a resourceVersion as a number, None where it is none."""
+    return int(version) if version.isascii() and version.isdigit() and len(version) <= 20 else None
+
+
+def older(version: str, than: str) -> bool:
+    """Return whether a version is older than another; False where that can't be told."""
+    left, right = number(version), number(than)
+    return left is not None and right is not None and left < right
+
+
+class Versions:
+    """The latest versions, of this session and, within the same epoch, of the world."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, str] = {}
+        self._trust_world = True
+
+    def restart(self) -> None:
+        """Forget everything: a new epoch began."""
+        self._latest.clear()
+        self._trust_world = False
+
+    def note(self, uid: str, version: str) -> None:
+        """Remember the latest version of an object."""
+        if len(self._latest) >= REMEMBERED_MAX:
+            self._latest = dict(list(self._latest.items())[REMEMBERED_MAX // 2 :])
+        self._latest[uid] = version
+
+    def latest(self, world: World, kind: Kind, uid: str, stream: StreamId | None, key: DependentKey) -> str:
+        """Return the latest known version of an object; "" where there is none."""
+        seen = self._latest.get(uid)
+        if seen is not None:
+            return seen
+        if not self._trust_world:
+            return ""
+        if kind is Kind.POD:
+            return _pod_version(world, stream)
+        if stream is not None and (aggregate := world.aggregate(stream)) is not None:
+            return aggregate.resource_version
+        dependent = world.dependents.get(key)
+        return dependent.resource_version if dependent is not None and dependent.uid == uid else ""
+
+
+def _pod_version(world: World, stream: StreamId | None) -> str:
+    """Return the version of the latest word about any pod of an owner: pods of one owner follow one another."""
+    if stream is None:
+        return ""
+    if stream.kind is AggregateKind.RUNNER:
+        runner = world.runners.get(stream.uid)
+        return runner.pod_version if runner else ""
+    listener = world.listeners.get(stream.uid)
+    return listener.pod_version if listener else ""
