@@ -1,76 +1,97 @@
-"""The URL that a scale set is configured with: whose runners these are, and where the service's API is (M4, X1)."""
+"""What a `githubConfigUrl` says: which enterprise, organization or repository, and where its API is."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from arcfsm.domain import keys
+from arcfsm.domain.rulebook import rule
 
-_LABEL_MAX: Final = 63
-_LABEL_CUT: Final = 58
-_TRIM_MARK: Final = "-trim"
 _HOSTED: Final = ("github.com", "www.github.com", "github.localhost")
 _HOSTED_SUFFIX: Final = ".ghe.com"
+_LABEL_LENGTH: Final = 63
+_TRIM_MARK: Final = "-trim"
 
 
-class InvalidUrlError(ValueError):
-    """The URL names no enterprise, organization or repository."""
+class InvalidConfigUrl(ValueError):  # noqa: N818 - named for what is wrong, as the rules speak of it
+    """The URL names no enterprise, organization or repository of a GitHub."""
 
 
-class GitHubUrl(NamedTuple):
-    """A configuration URL, taken apart. Exactly one of enterprise and organization is set."""
+@dataclass(frozen=True, slots=True)
+class ConfigUrl:
+    """A parsed `githubConfigUrl`. Either `enterprise` is set, or `organization`, or that and `repository`."""
 
     scheme: str
     host: str
-    enterprise: str
-    organization: str
-    repository: str
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """The labels that say whose runners these are (M4), values cut to what a label may hold."""
-        named = {
-            keys.ENTERPRISE: self.enterprise,
-            keys.ORGANIZATION: self.organization,
-            keys.REPOSITORY: self.repository,
-        }
-        return {key: label_value(value) for key, value in named.items() if value}
+    """With the port, if one is written."""
+    enterprise: str = ""
+    organization: str = ""
+    repository: str = ""
 
     @property
     def hosted(self) -> bool:
-        """Whether GitHub hosts it, rather than an enterprise server."""
-        return self.host in _HOSTED or self.host.endswith(_HOSTED_SUFFIX)
+        """Whether GitHub itself serves it (X1); any other host is a GitHub Enterprise Server."""
+        host = self.host.lower()
+        return host in _HOSTED or host.endswith(_HOSTED_SUFFIX)
 
-    def api_base(self, *, force_server: bool = False) -> str:
-        """Return where the GitHub API is (X1). `force_server` is GITHUB_ACTIONS_FORCE_GHES."""
-        if self.hosted and not force_server:
-            host = self.host.removeprefix("www.")
-            return f"{self.scheme}://api.{host}"
-        return f"{self.scheme}://{self.host}/api/v3"
+    @property
+    def registration_path(self) -> str:
+        """Where below the API base runners of this scope are registered (X2)."""
+        if self.enterprise:
+            return f"/enterprises/{self.enterprise}/actions/runners/registration-token"
+        if self.repository:
+            return f"/repos/{self.organization}/{self.repository}/actions/runners/registration-token"
+        return f"/orgs/{self.organization}/actions/runners/registration-token"
 
 
-def parse_github_url(text: str) -> GitHubUrl:
-    """Take a configuration URL apart; slashes around the path don't matter. Raises InvalidUrlError."""
+def parse_config_url(text: str) -> ConfigUrl:
+    """Read a `githubConfigUrl`; slashes around it don't count (M4).
+
+    Raises InvalidConfigUrl. Stricter than ARC in one thing: without scheme and host it is invalid, where ARC takes
+    `github.com/acme` for the repository `acme` of an organization `github.com`.
+    """
     try:
-        parts = urlsplit(text.strip())
+        parts = urlsplit(text.strip("/"))
         host = parts.netloc.rpartition("@")[2]
     except ValueError as error:
-        raise InvalidUrlError(f"{text!r} is not a URL") from error
-    segments = parts.path.strip("/").split("/")
-    if not parts.scheme or not host or not all(segments):
-        raise InvalidUrlError(f"{text!r} names no enterprise, organization or repository")
-    if len(segments) == 1:
-        return GitHubUrl(parts.scheme, host, "", segments[0], "")
-    if len(segments) == 2 and segments[0].lower() == "enterprises":
-        return GitHubUrl(parts.scheme, host, segments[1], "", "")
-    if len(segments) == 2:
-        return GitHubUrl(parts.scheme, host, "", segments[0], segments[1])
-    raise InvalidUrlError(f"{text!r} has more parts than an enterprise, organization or repository")
+        raise InvalidConfigUrl(f"{text!r} is not a URL: {error}") from error
+    if parts.scheme not in {"http", "https"} or not host:
+        raise InvalidConfigUrl(f"{text!r} is not a URL; expected https://HOST/ORGANIZATION[/REPOSITORY]")
+    match unquote(parts.path).strip("/").split("/"):
+        case [organization] if organization:
+            return ConfigUrl(parts.scheme, host, organization=organization)
+        case [first, enterprise] if first.lower() == "enterprises" and enterprise:
+            return ConfigUrl(parts.scheme, host, enterprise=enterprise)
+        case [organization, repository] if organization and repository:
+            return ConfigUrl(parts.scheme, host, organization=organization, repository=repository)
+    raise InvalidConfigUrl(
+        f"{text!r} names no enterprise, organization or repository; "
+        "expected https://HOST/ORGANIZATION[/REPOSITORY] or https://HOST/enterprises/ENTERPRISE"
+    )
 
 
-def label_value(value: str) -> str:
-    """Return a label value: too long is cut and marked, else separators at either end are dropped (M4)."""
-    if len(value) > _LABEL_MAX:
-        return value[:_LABEL_CUT] + _TRIM_MARK
-    return value.strip("-_.")
+@rule("M4", "the config URL yields the labels enterprise, organization and repository")
+def url_labels(url: ConfigUrl) -> dict[str, str]:
+    """Return the labels that say whose runners these are (M4); parts that the URL lacks have no label."""
+    parts = {
+        keys.ENTERPRISE: url.enterprise,
+        keys.ORGANIZATION: url.organization,
+        keys.REPOSITORY: url.repository,
+    }
+    return {key: _label_value(part) for key, part in parts.items() if part}
+
+
+def _label_value(text: str) -> str:
+    if len(text) > _LABEL_LENGTH:
+        return text[: _LABEL_LENGTH - len(_TRIM_MARK)] + _TRIM_MARK
+    return text.strip("-_.")
+
+
+def api_base(url: ConfigUrl, *, force_enterprise_server: bool = False) -> str:
+    """Return the base of the GitHub REST API for a URL (X1), without a trailing slash."""
+    if not url.hosted or force_enterprise_server:
+        return f"{url.scheme}://{url.host}/api/v3"
+    host = "github.com" if url.host.lower() == "www.github.com" else url.host
+    return f"{url.scheme}://api.{host}"
