@@ -17,6 +17,26 @@ from arcfsm.domain.jsonvalue import Digest
 from arcfsm.domain.kinds import Kind, StreamId
 
 
+def delete_key(kind: Kind, namespace: str, name: str) -> str:
+    """Return the key of a deletion."""
+    return f"delete {kind} {namespace}/{name}"
+
+
+def births_key(namespace: str, set_name: str, patch_id: int) -> str:
+    """Return the key of a scale-up."""
+    return f"create runners of {namespace}/{set_name} for patch {patch_id}"
+
+
+def registration_key(namespace: str, name: str) -> str:
+    """Return the key of a runner's registration; its outcome answers `runner_id`."""
+    return f"register runner {namespace}/{name}"
+
+
+def removal_key(runner_id: int) -> str:
+    """Return the key of the call that asks the service to let a runner go."""
+    return f"{ServiceCall.REMOVE_RUNNER} runner_id={runner_id}"
+
+
 class _Intent(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -66,7 +86,7 @@ class CreateRunners(_Intent):
     @property
     def key(self) -> str:
         """One scale-up at a time for one wish."""
-        return f"create runners of {self.namespace}/{self.set_name} for patch {self.patch_id}"
+        return births_key(self.namespace, self.set_name, self.patch_id)
 
     def documents(self) -> Iterator[Digest]:
         """Yield the manifest."""
@@ -114,7 +134,7 @@ class DeleteObject(_Intent):
     @property
     def key(self) -> str:
         """One operation on one object."""
-        return f"delete {self.kind} {self.namespace}/{self.name}"
+        return delete_key(self.kind, self.namespace, self.name)
 
 
 class ReadObject(_Intent):
@@ -191,7 +211,7 @@ class RegisterRunner(_Intent):
     @property
     def key(self) -> str:
         """One registration at a time for one runner."""
-        return f"register runner {self.namespace}/{self.name}"
+        return registration_key(self.namespace, self.name)
 
     def documents(self) -> Iterator[Digest]:
         """Yield the manifest."""

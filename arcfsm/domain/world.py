@@ -231,7 +231,7 @@ class World:
         elif isinstance(event, IntentSettled):
             self._settled(journaled, event)
         elif isinstance(event, TimerFired):
-            self._woke(event.target)
+            self._woke(event)
         elif isinstance(event, DependentFacts):
             self._depend(event)
         elif isinstance(event, DependentGone):
@@ -406,10 +406,11 @@ class World:
             self._listeners_of.assign(listener.uid, (listener.scale_set_namespace, listener.scale_set_name))
             self._name(StreamId(AggregateKind.LISTENER, listener.uid), listener)
 
-    def _woke(self, stream: StreamId) -> None:
-        answer = self.answers.get(stream)
-        if answer is not None:
-            self.answers[stream] = answer._replace(wake_at=None)
+    def _woke(self, event: TimerFired) -> None:
+        """A moment that was waited for is over; one that is still to come stays."""
+        answer = self.answers.get(event.target)
+        if answer is not None and answer.wake_at is not None and answer.wake_at <= event.due_at:
+            self.answers[event.target] = answer._replace(wake_at=None)
 
     def in_flight(self) -> tuple[tuple[StreamId, InFlight], ...]:
         """Return every intent without an outcome, in the order of the decisions that want them."""
