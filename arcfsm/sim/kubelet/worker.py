@@ -108,6 +108,20 @@ class PodWorker:
         """The node is short of something."""
         self._eviction.resolve(None)
 
+    def runs(self, container: str) -> bool:
+        """Whether a container of that name runs now."""
+        return container in self._running
+
+    def crash(self, container: str) -> None:
+        """A container's process is killed; nobody asked it."""
+        held = self._running.pop(container, None)
+        if held is None:
+            return
+        _kill(held)
+        for record in (*self._containers, *self._inits):
+            if record.name == container:
+                self._end(record, KILLED_EXIT_CODE, "Error")
+
     def vanish(self) -> None:
         """Stop at once and say nothing: the pod was removed from the API, or the node is gone."""
         for task in self._tasks:

@@ -42,15 +42,15 @@ class ScenarioActors:
         scenario: Scenario,
         link_as: Callable[[str], ClusterLink],
         host: ServiceHost,
-        strike: Callable[[Incident], None],
+        schedule: Callable[[Incident], None],
         note: Note,
     ) -> None:
-        """Take what makes links by user name, the service to queue jobs at, and what lets an incident happen."""
+        """Take what makes links by user name, the service to queue jobs at, and what schedules an incident."""
         self._kernel = kernel
         self._scenario = scenario
         self._link_as = link_as
         self._host = host
-        self._strike = strike
+        self._schedule = schedule
         self._note = note
         self._fights = 0
 
@@ -72,7 +72,7 @@ class ScenarioActors:
                     self._spawn(step.at, partial(self._gitops, step), f"gitops/{index}")
                 case Trouble():
                     incident = Incident(step.at, step.incident, step.span, step.steps)
-                    self._kernel.after(step.at, partial(self._strike, incident), f"trouble/{index}")
+                    self._schedule(incident)
 
     def _spawn(self, at: Span, act: Callable[[], Coroutine[Any, Any, None]], lane: str) -> None:
         def begin() -> None:

@@ -120,7 +120,7 @@ class JobBoard:
         agent = self._state.agents.get(agent_id)
         if agent is None or agent.secret != secret or agent.removed_at is not None:
             raise AgentNotFoundError(f"Agent {agent_id} not found.")
-        agent.online = True
+        agent.online, agent.used_again = True, agent.spent
         agent.seen_at = self._clock.now()
         self.settle()
         return agent
@@ -171,6 +171,8 @@ class JobBoard:
         for job in self._state.jobs.values():
             if job.state is JobState.RUNNING and self._lease_end(job) <= now:
                 self._complete(job, JobResult.ABANDONED)
+            elif job.state is JobState.QUEUED and self._offer_end(job) <= now:
+                job.offered_at = None
             elif job.state is JobState.ACQUIRED and self._assign_at(job) <= now:
                 job.state = JobState.ASSIGNED
                 job.assigned_at = now
@@ -185,6 +187,8 @@ class JobBoard:
         for job in self._state.jobs.values():
             if job.state is JobState.RUNNING:
                 due.append(self._lease_end(job))
+            elif job.state is JobState.QUEUED and job.offered_at is not None:
+                due.append(self._offer_end(job))
             elif job.state is JobState.ACQUIRED:
                 due.append(self._assign_at(job))
         return min(due, default=None)
@@ -195,11 +199,11 @@ class JobBoard:
         for job in self._state.jobs.values():
             if job.scale_set_id != scale_set.id or job.state is JobState.COMPLETED:
                 continue
-            if job.state is not JobState.QUEUED or job.offered:
+            if job.state is not JobState.QUEUED or job.offered_at is not None:
                 taken += 1
             elif capacity is None or taken < capacity:
                 taken += 1
-                job.offered = True
+                job.offered_at = self._clock.now()
                 url = f"{self._settings.base_url}/_apis/runtime/runnerscalesets/{scale_set.id}/acquirejobs"
                 self._tell(job, job.item("JobAvailable", acquireJobUrl=url))
 
@@ -230,7 +234,7 @@ class JobBoard:
             agent.job_id = None
             if result is JobResult.ABANDONED or not agent.online:
                 self._deregister(agent)
-        if job.offered:
+        if job.offered_at is not None:
             runner = {"runnerId": job.agent_id or 0, "runnerName": job.agent_name}
             self._tell(job, job.item("JobCompleted", result=result.value, **runner))
 
@@ -265,6 +269,9 @@ class JobBoard:
 
     def _lease_end(self, job: Job) -> Instant:
         return (job.renewed_at or 0) + self._settings.job_lease
+
+    def _offer_end(self, job: Job) -> Instant:
+        return _NEVER if job.offered_at is None else job.offered_at + self._settings.offer_lease
 
     def _assign_at(self, job: Job) -> Instant:
         return (job.acquired_at or 0) + self._settings.assign_delay

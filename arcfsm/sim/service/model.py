@@ -37,6 +37,8 @@ class ServiceSettings:
     session_lease: Span = 5 * MINUTE
     """A session nobody polls expires after this; until then it refuses a successor (H39)."""
     long_poll: Span = 50 * SECOND
+    offer_lease: Span = 2 * MINUTE
+    """A job that was offered and not acquired is offered again after this: acknowledging is not acquiring (H29)."""
     assign_delay: Span = 200 * MILLISECOND
     deregistration_lag: Span = 0
     """How long a removed agent is still seen and still holds its name."""
@@ -136,6 +138,8 @@ class Agent:
     job_id: str | None = None
     spent: bool = False
     """It had its job: an ephemeral runner never takes a second one."""
+    used_again: bool = False
+    """It connected once more after it had had its job."""
     removed_at: Instant | None = None
 
     @property
@@ -166,7 +170,7 @@ class Job:
     """How long it takes a runner; the runner program reads it."""
     queued_at: Instant
     state: JobState = JobState.QUEUED
-    offered: bool = False
+    offered_at: Instant | None = None
     acquired_at: Instant | None = None
     assigned_at: Instant | None = None
     started_at: Instant | None = None

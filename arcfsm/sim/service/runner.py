@@ -52,13 +52,23 @@ class RunnerProcess:
             self._note("refused", str(error))
             return 1
         self._note("online", agent.name)
-        return await self._work(agent)
+        return await (self._linger(agent) if agent.used_again else self._work(agent))
 
     def killed(self) -> None:
         """The connection breaks."""
         if self._agent is not None:
             self._host.service.jobs.disconnect(self._agent.id)
             self._host.arm()
+
+    async def _linger(self, agent: Agent) -> int:
+        """Started again with a registration that was used already: no job ever comes, and nobody tells it to go."""
+        self._note("lingers", agent.name)
+        while agent.removed_at is None:
+            if await self._kernel.first(self._run.term, self._host.news(), self._kernel.sleep(_RENEW)) == 0:
+                self._host.service.jobs.disconnect(agent.id)
+                self._host.arm()
+                return _TERMINATED
+        return 1
 
     async def _work(self, agent: Agent) -> int:
         jobs = self._host.service.jobs

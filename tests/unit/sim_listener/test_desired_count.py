@@ -1,6 +1,6 @@
 """P3: what the listener asks for and the number of the asking (rules.md T400-T407)."""
 
-# ruff: noqa: N802  # names of tests carry the ids of rules.md
+# names of tests carry the ids of rules.md
 from __future__ import annotations
 
 import json

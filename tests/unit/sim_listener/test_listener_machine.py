@@ -1,6 +1,6 @@
 """The rest of the process contract: P2, P5, P6 and X5 (rules.md T408-T411)."""
 
-# ruff: noqa: N802  # names of tests carry the ids of rules.md
+# names of tests carry the ids of rules.md
 from __future__ import annotations
 
 import json

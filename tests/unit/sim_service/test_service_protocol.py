@@ -273,6 +273,16 @@ def test_a_job_cancelled_before_it_was_offered_leaves_no_message(client):
     assert client.poll(capacity=0).status == 202
 
 
+def test_an_offer_nobody_takes_is_made_again(client):
+    client.open_session()
+    job = client.service.jobs.queue(1)
+    first = client.poll()
+    client.acknowledge(first)
+    assert client.poll(last=1).status == 202
+    client.clock.advance(client.service.settings.offer_lease)
+    assert client.items(client.poll(last=1)) == [("JobAvailable", job.request_id)]
+
+
 def test_capacity_limits_what_is_offered(client):
     client.open_session()
     client.poll(capacity=2)
