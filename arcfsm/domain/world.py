@@ -25,10 +25,11 @@ from arcfsm.domain.events.runner_set import RunnerSetFacts, RunnerSetScaled, Run
 from arcfsm.domain.events.scale_set import ScaleSetFacts, ScaleSetMetadataChanged, ScaleSetSpecChanged
 from arcfsm.domain.fold import fold_listener, fold_runner, fold_runner_set, fold_scale_set, issue, settle
 from arcfsm.domain.instant import Instant
+from arcfsm.domain.intents import ServiceCall
 from arcfsm.domain.jsonvalue import Digest
 from arcfsm.domain.keys import LISTENER_CONFIG_SUFFIX
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
-from arcfsm.domain.ownership import Ownership
+from arcfsm.domain.ownership import Ownership, Rank
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import (
     NO_EFFECTS,
@@ -131,12 +132,12 @@ class World:
     def runners_of(self, runner_set_uid: str) -> tuple[Runner, ...]:
         """Return the present runners that a set controls, oldest first, then by name."""
         found = (self.runners[uid] for uid in self._runners_of.of(runner_set_uid))
-        return tuple(sorted((runner for runner in found if runner.present), key=_age))
+        return tuple(runner for runner in found if runner.present)
 
     def listeners_of(self, namespace: str, scale_set_name: str) -> tuple[Listener, ...]:
         """Return the present listeners that name this scale set, whatever they are called (A16), oldest first."""
         found = (self.listeners[uid] for uid in self._listeners_of.of((namespace, scale_set_name)))
-        return tuple(sorted((listener for listener in found if listener.present), key=_age))
+        return tuple(listener for listener in found if listener.present)
 
     def dependent(self, kind: Kind, namespace: str, name: str) -> Dependent | None:
         """Return a dependent object by name."""
@@ -285,7 +286,7 @@ class World:
         before = self.runners.get(uid) or Runner(uid=uid)
         after = _versioned(fold_runner(before, event, journaled.at), journaled)
         self.runners[uid] = after
-        self._runners_of.assign(uid, after.owner_uid)
+        self._runners_of.assign(uid, after.owner_uid, _rank(after))
         self._name(journaled.stream, after)
         if after.present and not before.present:
             self._born(after)
@@ -306,7 +307,7 @@ class World:
             config = self.dependent(Kind.SECRET, after.namespace, after.name + LISTENER_CONFIG_SUFFIX)
             after = replace(after, config_version_at_pod=config.resource_version if config else "")
         self.listeners[uid] = after
-        self._listeners_of.assign(uid, (after.scale_set_namespace, after.scale_set_name))
+        self._listeners_of.assign(uid, (after.scale_set_namespace, after.scale_set_name), _rank(after))
         self._name(journaled.stream, after)
         if before.present and not after.present:
             self._bereft(journaled, after)
@@ -363,6 +364,13 @@ class World:
         if flight is not None and flight.content and event.outcome is Outcome.OK:
             self._published(stream, flight.content)
         self.effects[stream] = settle(effects, event, journaled.at)
+        self._part(stream, event.key)
+
+    def _part(self, stream: StreamId, key: str) -> None:
+        """Mark a runner that somebody wants to be gone, so that the others need not be asked (S-remove)."""
+        runner = self.runners.get(stream.uid) if stream.kind is AggregateKind.RUNNER else None
+        if runner is not None and not runner.parting and key.startswith(_PARTING):
+            self.runners[runner.uid] = replace(runner, parting=True)
 
     def _published(self, stream: StreamId, content: Digest) -> None:
         """Remember what we published and what became of it on the way through the API (H17)."""
@@ -382,6 +390,7 @@ class World:
         for index, intent in enumerate(event.intents):
             target = StreamId(*intent.target)
             self.effects[target] = issue(self.effects_of(target), intent, journaled.seq, index, journaled.at)
+            self._part(target, intent.key)
 
     def settle_in(
         self,
@@ -399,11 +408,12 @@ class World:
             self._name(StreamId(AggregateKind.RUNNER_SET, runner_set.uid), runner_set)
         for runner in runners:
             self.runners[runner.uid] = runner
-            self._runners_of.assign(runner.uid, runner.owner_uid)
+            self._runners_of.assign(runner.uid, runner.owner_uid, _rank(runner))
             self._name(StreamId(AggregateKind.RUNNER, runner.uid), runner)
         for listener in listeners:
             self.listeners[listener.uid] = listener
-            self._listeners_of.assign(listener.uid, (listener.scale_set_namespace, listener.scale_set_name))
+            owner = (listener.scale_set_namespace, listener.scale_set_name)
+            self._listeners_of.assign(listener.uid, owner, _rank(listener))
             self._name(StreamId(AggregateKind.LISTENER, listener.uid), listener)
 
     def _woke(self, event: TimerFired) -> None:
@@ -427,12 +437,15 @@ class World:
         return tuple(sorted(due))
 
 
+_PARTING: Final = (str(ServiceCall.REMOVE_RUNNER), f"delete {Kind.RUNNER}")
+
+
 def _occupies(runner: Runner) -> bool:
     return runner.deleting or not runner.done or runner.phase == phases.FAILED
 
 
-def _age(one: Runner | Listener) -> tuple[Instant, str, str]:
-    return (one.created_at, one.name, one.uid)
+def _rank(one: Runner | Listener) -> Rank:
+    return (one.created_at, one.name)
 
 
 def _versioned(state: A, journaled: JournaledEvent) -> A:

@@ -69,7 +69,7 @@ def sort_runners(look: Look[RunnerSet]) -> Buckets:
             latest = runner.patch_id
         if runner.deletion_requested_at is not None:
             deleting.append(runner)
-        elif is_leaving(world, runner):
+        elif runner.parting and is_leaving(world, runner):
             leaving.append(runner)
         else:
             by_phase.setdefault(runner.phase, []).append(runner)

@@ -41,6 +41,8 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     pod_gone_at: Instant | None = None
     """When its last pod vanished; None while there is one or there never was (H25)."""
     pods_seen: int = 0
+    parting: bool = False
+    """We asked for its removal or deletion at some time; its effects tell what became of it."""
     pod_version: str = ""
     """resourceVersion of the latest word about a pod of its; older words are late (B9)."""
 
