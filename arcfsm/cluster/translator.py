@@ -30,12 +30,11 @@ from arcfsm.cluster.absence import gone_event, known_in, missing_events
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, FieldPath, author_of, creator_of
 from arcfsm.cluster.shelf import Shelf
 from arcfsm.cluster.sighting import Fact, RedactedDocuments, Sighting
-from arcfsm.cluster.versions import Versions, older
+from arcfsm.cluster.versions import Versions, older, pod_of
 from arcfsm.cluster.wire import Head, kind_of, name_of_kind, newest_moment, read_head
 from arcfsm.domain.envelope import Source
 from arcfsm.domain.events import DomainEvent
 from arcfsm.domain.events.controller import GapDetected
-from arcfsm.domain.facts import PodFacts
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import JsonObject, text_at
 from arcfsm.domain.kinds import AGGREGATE_OF, CONTROLLER_STREAM, AggregateKind, Kind, StreamId
@@ -71,31 +70,32 @@ class ObjectTranslator:
         self._versions = Versions()
         self._names = translate_dependent.ScaleSetNames()
         self._shelf = Shelf()
+        self._latest_object: JsonObject | None = None
+        self._latest_head: Head | None = None
 
     def identify(self, world: World, obj: JsonObject) -> Identity | None:
         """Return which object this is and what is known of it; None for kinds and shapes we do not know."""
-        kind = kind_of(obj)
-        if kind is None:
+        head = self._head(obj)
+        if head is None:
             return None
-        head = read_head(obj, kind)
-        scope = Scope(kind, head.namespace)
+        scope = Scope(head.kind, head.namespace)
         return Identity(
             scope=scope,
             name=head.name,
             uid=head.uid,
             version=head.version,
-            known_version=self._latest(world, head, _stream(head)),
+            known_version=self._versions.of(world, head, _stream(head)),
             created_at=head.created_at,
         )
 
     def translate(self, world: World, observation: Observation) -> Translation:
         """Return the events of one observation. Raises RefusedError where it can't be understood."""
-        kind = kind_of(observation.object)
-        if kind is None:
+        head = self._head(observation.object)
+        if head is None:
             return Translation((), f"of unknown kind {name_of_kind(observation.object)}")
-        head = read_head(observation.object, kind)
+        kind = head.kind
         stream = _stream(head)
-        latest = self._latest(world, head, stream)
+        latest = self._versions.before(world, head, stream)
         late = older(head.version, latest)
         deleted = observation.change is Change.DELETED
         if latest and not deleted and (late or head.version == latest):
@@ -128,9 +128,14 @@ class ObjectTranslator:
         """Forget the order of resource versions: the cluster started a new count of them (B40)."""
         self._versions.restart()
 
-    def _latest(self, world: World, head: Head, stream: StreamId | None) -> str:
-        key = DependentKey(head.kind, head.namespace, head.name)
-        return self._versions.latest(world, head.kind, head.uid, stream, key)
+    def _head(self, obj: JsonObject) -> Head | None:
+        """Read the head of an object; the one read last is at hand, since who identifies also translates."""
+        if obj is not self._latest_object:
+            kind = kind_of(obj)
+            self._latest_object = None
+            self._latest_head = None if kind is None else read_head(obj, kind)
+            self._latest_object = obj
+        return self._latest_head
 
     # The four kinds of our group
 
@@ -175,7 +180,7 @@ class ObjectTranslator:
         if stream is None:
             return Translation((), UNRELATED)
         world, uid = sighting.world, sighting.head.uid
-        owner_known, known = _pod_of(world, stream)
+        owner_known, known = world.aggregate(stream) is not None, pod_of(world, stream)
         deleted = sighting.observation.change is Change.DELETED
         if stream in world.closed or (deleted and not owner_known) or (deleted and known is None and not unheard):
             return Translation((), CLOSED)
@@ -267,15 +272,6 @@ def _aggregate_facts(sighting: Sighting, stream: StreamId) -> Iterator[Fact]:
 
 def _present(known: S | None) -> S | None:
     return known if known is not None and known.present else None
-
-
-def _pod_of(world: World, stream: StreamId) -> tuple[bool, PodFacts | None]:
-    """Return whether anything is known of the owner, and its pod."""
-    if stream.kind is AggregateKind.RUNNER:
-        runner = world.runners.get(stream.uid)
-        return runner is not None, runner.pod if runner is not None else None
-    listener = world.listeners.get(stream.uid)
-    return listener is not None, listener.pod if listener is not None else None
 
 
 def _replaced(sighting: Sighting, stream: StreamId, gone: DomainEvent) -> Iterator[Arrival]:

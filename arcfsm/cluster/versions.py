@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from arcfsm.cluster.wire import Head
+from arcfsm.domain.facts import PodFacts
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
 from arcfsm.domain.states import DependentKey
 from arcfsm.domain.world import World
@@ -46,19 +48,38 @@ class Versions:
             self._latest = dict(list(self._latest.items())[REMEMBERED_MAX // 2 :])
         self._latest[uid] = version
 
-    def latest(self, world: World, kind: Kind, uid: str, stream: StreamId | None, key: DependentKey) -> str:
-        """Return the latest known version of an object; "" where there is none."""
-        seen = self._latest.get(uid)
+    def of(self, world: World, head: Head, stream: StreamId | None) -> str:
+        """Return the latest known version of an object; "" where it is not known."""
+        seen = self._latest.get(head.uid)
         if seen is not None:
             return seen
         if not self._trust_world:
             return ""
-        if kind is Kind.POD:
-            return _pod_version(world, stream)
+        if head.kind is Kind.POD:
+            pod = pod_of(world, stream) if stream is not None else None
+            return _pod_version(world, stream) if pod is not None and pod.uid == head.uid else ""
         if stream is not None and (aggregate := world.aggregate(stream)) is not None:
             return aggregate.resource_version
-        dependent = world.dependents.get(key)
-        return dependent.resource_version if dependent is not None and dependent.uid == uid else ""
+        dependent = world.dependents.get(DependentKey(head.kind, head.namespace, head.name))
+        return dependent.resource_version if dependent is not None and dependent.uid == head.uid else ""
+
+    def before(self, world: World, head: Head, stream: StreamId | None) -> str:
+        """Return the version that a word about an object must not be older than; "" where there is none.
+
+        Pods of one owner follow one another, so for a pod it is that of the latest word about any of them.
+        """
+        if head.kind is Kind.POD and self._trust_world and head.uid not in self._latest:
+            return _pod_version(world, stream)
+        return self.of(world, head, stream)
+
+
+def pod_of(world: World, stream: StreamId) -> PodFacts | None:
+    """Return the pod of a runner or listener as far as it is known."""
+    if stream.kind is AggregateKind.RUNNER:
+        runner = world.runners.get(stream.uid)
+        return runner.pod if runner is not None else None
+    listener = world.listeners.get(stream.uid)
+    return listener.pod if listener is not None else None
 
 
 def _pod_version(world: World, stream: StreamId | None) -> str:

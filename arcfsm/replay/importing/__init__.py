@@ -1,0 +1,21 @@
+"""Importers: journals from what people have. Which files there are, what they say, and the loop that takes it in."""
+
+from arcfsm.replay.importing.adoption import Adoption
+from arcfsm.replay.importing.importer import BATCH_EVENTS, Batch, Importer, Plan
+from arcfsm.replay.importing.survey import Survey, survey
+from arcfsm.replay.importing.tally import Refused, Tally
+from arcfsm.replay.importing.texts import SourceFile, UnreadableSourceError
+
+__all__ = [
+    "BATCH_EVENTS",
+    "Adoption",
+    "Batch",
+    "Importer",
+    "Plan",
+    "Refused",
+    "SourceFile",
+    "Survey",
+    "Tally",
+    "UnreadableSourceError",
+    "survey",
+]
