@@ -6,7 +6,7 @@ Questions that rules ask, each answered with None for "no" or with the path (or 
     runner_metadata_changed(live | None, desired | None)           A15  ephemeralRunnerMetadata
     desired_spec_changed(live, desired) -> Path | None             D11  whole spec of an EphemeralRunnerSet
     listener_object_drift(live, desired) -> Path | None            D13  AutoscalingListener {metadata, spec}
-    listener_pod_drift(desired, live, recorded=, adopted_config_version=) -> PodDrift | None    D12, Z1, Z5, H18
+    listener_pod_drift(live, desired, recorded=, adopted_config_version=) -> PodDrift | None    D12, Z1, Z5, H18
     role_rules_changed(live, desired) -> Path | None               D14
     listener_config_equal(live, desired) -> bool                   H19  texts of config.json; inside effects only
 

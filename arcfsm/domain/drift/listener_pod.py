@@ -57,25 +57,25 @@ _SAID: Final = {
 
 @rule("D12", "a listener pod has drifted where its config is older, ports were removed, or it lacks what is wanted")
 def listener_pod_drift(
-    desired: JsonObject, live: JsonObject, *, recorded: JsonObject = EMPTY, adopted_config_version: str = ""
+    live: JsonObject, desired: JsonObject, *, recorded: JsonObject = EMPTY, adopted_config_version: str = ""
 ) -> PodDrift | None:
     """Return why a live listener pod must be recreated, or None (D12, Z1, Z5, H18).
 
-    `desired` and `live` are pods, of which `metadata.annotations` and `spec` are read. `recorded` is the pod *spec*
+    `live` and `desired` are pods, of which `metadata.annotations` and `spec` are read. `recorded` is the pod *spec*
     that we asked for when we created this very pod; empty for a pod that was there before us. `adopted_config_version`
     is the resourceVersion of the config Secret when such a pod was adopted: it stands in for the annotation that the
     pod lacks and that is never stamped on (Z1).
     """
     wanted, found = object_at(desired, "spec"), object_at(live, "spec")
     return (
-        _config_drift(desired, live, adopted_config_version)
+        _config_drift(live, desired, adopted_config_version)
         or _recorded_drift(wanted, recorded)
         or _containers_drift(with_pod_defaults(wanted), found, created_by_us=bool(recorded))
         or (None if recorded else _rest_drift(with_pod_defaults(wanted), found))
     )
 
 
-def _config_drift(desired: JsonObject, live: JsonObject, adopted_config_version: str) -> PodDrift | None:
+def _config_drift(live: JsonObject, desired: JsonObject, adopted_config_version: str) -> PodDrift | None:
     """D12 (1): a version that nobody knows is no drift, so an upgrade restarts no listener."""
     wanted = text_at(desired, "metadata", "annotations", keys.LISTENER_CONFIG_VERSION)
     found = text_at(live, "metadata", "annotations", keys.LISTENER_CONFIG_VERSION) or adopted_config_version
