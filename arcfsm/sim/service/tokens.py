@@ -36,6 +36,8 @@ class TokenMint:
         self._key = hashlib.sha256(f"actions-service/{seed}".encode()).digest()
         self._clock = clock
         self._serial = 0
+        self._checked: dict[tuple[str, str], Mapping[str, Any]] = {}
+        """Signatures that were verified, by token and purpose: they stay good, only time does not."""
 
     def issue(self, purpose: str, subject: str, lifetime: Span) -> IssuedToken:
         """Make a token for a purpose (`admin`, `queue`, `registration`, `installation`)."""
@@ -53,6 +55,14 @@ class TokenMint:
 
     def check(self, token: str, purpose: str) -> Mapping[str, Any]:
         """Return the claims of a good token. Raises UnauthorizedError for any other."""
+        claims = self._checked.get((token, purpose))
+        if claims is None:
+            claims = self._checked[token, purpose] = self._verify(token, purpose)
+        if claims["exp"] * SECOND <= self._clock.now():
+            raise UnauthorizedError(f"the {purpose} token expired")
+        return claims
+
+    def _verify(self, token: str, purpose: str) -> Mapping[str, Any]:
         try:
             claims: Mapping[str, Any] = jwt.decode(
                 token,
@@ -63,8 +73,6 @@ class TokenMint:
             )
         except jwt.InvalidTokenError as error:
             raise UnauthorizedError(f"the {purpose} token is not valid: {error}") from error
-        if claims["exp"] * SECOND <= self._clock.now():
-            raise UnauthorizedError(f"the {purpose} token expired")
         return claims
 
     def check_app(self, token: str, app_keys: Mapping[str, str]) -> str:
