@@ -17,15 +17,16 @@ from typing import Final, Generic, TypeVar
 
 from arcfsm.domain.instant import MILLISECOND, SECOND, Instant, Span
 from arcfsm.sim.faults.plan import BoundaryName, FaultPlan
-from arcfsm.sim.kernel import Future, Kernel, random_stream
+from arcfsm.sim.kernel import Kernel, random_stream
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 CALL_TIMEOUT: Final[Span] = 10 * SECOND
 """How long a client waits for an answer that never comes."""
-_READ_ERRORS: Final = (429, 500, 503, 504)
-_WRITE_ERRORS: Final = (409, 429, 500, 503, 504)
+READ_ERRORS: Final = (429, 500, 503, 504)
+WRITE_ERRORS: Final = (409, 429, 500, 503, 504)
+WATCH_ERRORS: Final = (410, 429, 500, 503)
 
 
 @dataclass
@@ -77,9 +78,12 @@ class Boundary(Generic[R]):
         self._quiet_after: Instant = kernel.start + plan.quiet_after
         self._stream = random_stream(plan.seed, "boundary", name.value, client)
 
-    async def call(self, act: Callable[[], R], *, writes: bool, may_repeat: bool = True) -> R | None:
-        """Carry a call there and back. None means that no answer came: it may or may not have taken effect."""
-        verdict = self.judge(writes=writes)
+    async def call(self, act: Callable[[], R], *, writes: bool, errors: tuple[int, ...] = ()) -> R | None:
+        """Carry a call there and back. None means that no answer came: it may or may not have taken effect.
+
+        `errors` are the statuses an injected refusal may have, where they differ from those of reads and writes.
+        """
+        verdict = self.judge(writes=writes, errors=errors)
         await self._kernel.sleep(verdict.there)
         if not self._server.up:
             await self._kernel.sleep(verdict.back)
@@ -87,7 +91,7 @@ class Boundary(Generic[R]):
         answer: R | None = None
         if verdict.reaches:
             answer = act()
-            if verdict.twice and may_repeat:
+            if verdict.twice:
                 answer = act()
         if not verdict.answered:
             await self._kernel.sleep(CALL_TIMEOUT if verdict.reaches else verdict.back)
@@ -115,7 +119,7 @@ class Boundary(Generic[R]):
             self._kernel.at(at, lambda: put(item), lane)
         return at, not quiet and dropped < rates.watch_dropped
 
-    def judge(self, *, writes: bool) -> Verdict:
+    def judge(self, *, writes: bool, errors: tuple[int, ...] = ()) -> Verdict:
         """Draw what happens to the next call."""
         rates = self._rates
         slow, how_slow, where, fate, pick, twice, jitter = (self._stream.random() for _ in range(7))
@@ -125,11 +129,11 @@ class Boundary(Generic[R]):
         if slow < rates.slow:
             late = int(how_slow * rates.slow_max)
             there, back = (there + late, back) if where < 0.5 else (there, back + late)
-        errors = _WRITE_ERRORS if writes else _READ_ERRORS
+        errors = errors or (WRITE_ERRORS if writes else READ_ERRORS)
         error = errors[int(pick * len(errors))]
         for share, verdict in (
             (rates.refused, Verdict(there, back, reaches=False, error=error)),
-            (rates.refused_after, Verdict(there, back, error=504 if error in {409, 429} else error)),
+            (rates.refused_after, Verdict(there, back, error=504 if error in {409, 410, 429} else error)),
             (rates.lost, Verdict(there, back, reaches=False, answered=False)),
             (rates.lost_after, Verdict(there, back, answered=False)),
         ):
@@ -141,10 +145,3 @@ class Boundary(Generic[R]):
     @property
     def _quiet(self) -> bool:
         return self._kernel.now() >= self._quiet_after
-
-
-def settled(value: T) -> Future[T]:
-    """Return a future that is done already."""
-    future: Future[T] = Future()
-    future.resolve(value)
-    return future

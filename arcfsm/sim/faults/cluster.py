@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.kinds import Resource
-from arcfsm.sim.faults.boundary import Availability, Boundary
-from arcfsm.sim.kernel import Channel, Future, Kernel
+from arcfsm.sim.faults.boundary import WATCH_ERRORS, Availability, Boundary
+from arcfsm.sim.kernel import Channel, Kernel
 
 MERGE_PATCH: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
@@ -190,22 +190,23 @@ class ClusterLink:
                 if broken:
                     self._kernel.at(arrives, watch.close, lane)
 
-        opened: Future[ClusterResponse | None] = Future()
-
         def open_watch() -> ClusterResponse:
             found = self._backend.watch(request, self.user, put)
             if isinstance(found, ClusterResponse):
                 return found
             watch.attach(found)
+            self._watches = [*(each for each in self._watches if each.open), watch]
             return ClusterResponse(200, None)
 
-        opened.resolve(await self._boundary.call(open_watch, writes=False, may_repeat=False))
-        answer = opened.result()
+        answer = await self._boundary.call(open_watch, writes=False, errors=WATCH_ERRORS)
+        if answer is not None and answer.status == 410:
+            # A server says so inside the stream: the watch opens, and its one event is the error.
+            watch.events.put({"type": "ERROR", "object": answer.body})
+            watch.close()
+            return watch
         if answer is None or not answer.ok:
             watch.close()
             return answer
-        self._watches = [each for each in self._watches if each.open]
-        self._watches.append(watch)
         return watch
 
     def break_watches(self) -> None:
