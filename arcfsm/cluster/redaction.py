@@ -72,7 +72,10 @@ _ASSIGNED: Final = re.compile(
     r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s,;&\"']+)",
     re.IGNORECASE,
 )
-_SCHEMED: Final = re.compile(r"(?P<scheme>\b(?:bearer|basic|token)\s+)(?P<value>[A-Za-z0-9+/=._~-]{8,})", re.IGNORECASE)
+_SCHEMED: Final = re.compile(
+    r"(?P<scheme>\bbearer\s+|\b(?:basic|token)\s+(?=\S*[\d=]))(?!redacted:)(?P<value>[A-Za-z0-9+/=._~-]{8,})",
+    re.IGNORECASE,
+)
 _FLAG: Final = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_.-]*)")
 _SUSPECT: Final = re.compile(
     rf"://|-----BEGIN|gh[opsur]_|glpat-|xox|eyJ|AKIA|ASIA|AIza|[srp]k[-_]|[A-Za-z0-9+/_-]{{120}}|github_pat|bearer|basic|{_NAME}",
