@@ -29,6 +29,7 @@ from arcfsm.domain.intents import ServiceCall
 from arcfsm.domain.jsonvalue import Digest
 from arcfsm.domain.keys import LISTENER_CONFIG_SUFFIX
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.memo import Memo
 from arcfsm.domain.ownership import Ownership, Rank
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import (
@@ -77,6 +78,7 @@ class World:
 
     def __init__(self, documents: Documents | None = None) -> None:
         self.documents = documents or Documents()
+        self.memo = Memo()
         self.settings = ControllerSettings()
         self.advisory = True
         self.head = 0
@@ -239,6 +241,7 @@ class World:
             self.dependents.pop(DependentKey(event.kind, event.namespace, event.name), None)
         elif isinstance(event, SettingsDeclared):
             self.settings, self.advisory = event.settings, event.advisory
+            self.memo.forget()
         elif stream.kind is AggregateKind.RUNNER:
             return self._runner(journaled)
         elif stream.kind is AggregateKind.RUNNER_SET:

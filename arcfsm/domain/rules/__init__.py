@@ -95,11 +95,11 @@ def _earliest(wake_at: Instant | None, gated: Gated) -> Instant | None:
 def _held_back(wanted: Decided, gated: Gated) -> Decided:
     intent, attempt, again = min(gated.waiting, key=lambda item: (item[2], item[0].key))
     cause = attempt.detail or f"{attempt.outcome}"
+    ended = f"failed {attempt.failures}x ({cause})" if attempt.failures else f"ended with {cause}"
     return wanted.model_copy(
         update={
             "verdict": Verdict.WAIT,
-            "reason": f"{wanted.reason}; `{intent.key}` failed {attempt.failures}x ({cause}), "
-            f"again at {format_instant(again)}",
+            "reason": f"{wanted.reason}; `{intent.key}` {ended}, again at {format_instant(again)}",
             "intents": (),
             "wake_at": _earliest(wanted.wake_at, gated),
         }

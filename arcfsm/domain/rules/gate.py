@@ -32,7 +32,10 @@ class Gated(NamedTuple):
 
 
 def retry_at(attempt: Attempt) -> Instant | None:
-    """Return when an intent that ended this way may be tried again; None if it did not fail."""
+    """Return when an intent that ended this way may be tried again; None if it may be at once."""
+    if attempt.outcome is Outcome.ALREADY_EXISTS:
+        # It is there and about to be seen; should it vanish first, it is wanted again.
+        return attempt.at + RETRY
     if attempt.outcome in DONE or attempt.failures == 0:
         return None
     if attempt.outcome is Outcome.CONFLICT and attempt.failures <= len(CONFLICT_RETRIES):

@@ -113,6 +113,10 @@ class Look(Generic[A]):
             self._worked_out[work_out] = work_out(self)
         return cast("T", self._worked_out[work_out])
 
+    def recall(self, key: tuple[str, ...], work_out: Callable[[], T]) -> T:
+        """Return what depends on documents and settings alone, named by `key`: worked out once, for all looks."""
+        return self.world.memo.recall(key, work_out)
+
     def document(self, digest: Digest) -> JsonObject:
         """Return a document that is an object."""
         return self.world.documents.mapping(digest)

@@ -12,10 +12,11 @@ from arcfsm.domain.events.decision import Outcome
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.intents import CreateRunners, Intent, PatchObject, births_key
 from arcfsm.domain.jsonvalue import Json
+from arcfsm.domain.manifests import runner_manifest
 from arcfsm.domain.rules.rule import Answer, Look, RuleFunction, act, hold, rule, settled, stalled, wait
 from arcfsm.domain.rules.runner_buckets import Buckets, same_incarnation, sort_runners
 from arcfsm.domain.rules.runner_cleanup import Cleaning, clean, finish_removals, let_idle_go
-from arcfsm.domain.rules.runner_proxy_secret import delete_proxy_secret, runner_manifest, write_proxy_secret
+from arcfsm.domain.rules.runner_proxy_secret import delete_proxy_secret, runner_set_object, write_proxy_secret
 from arcfsm.domain.rules.wording import many
 from arcfsm.domain.rules.writes import add_finalizer, delete, drop_finalizer, in_steps, patch_status
 from arcfsm.domain.states import RunnerSet
@@ -260,7 +261,7 @@ def _create(look: Look[RunnerSet], count: int) -> CreateRunners:
         target=look.stream,
         namespace=subject.namespace,
         set_name=subject.name,
-        manifest=runner_manifest(look),
+        manifest=look.intern(runner_manifest(runner_set_object(look), look.settings)),
         count=count,
         patch_id=subject.patch_id,
         incarnation=subject.incarnation,

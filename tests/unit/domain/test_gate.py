@@ -47,5 +47,9 @@ def test_conflicts_come_back_sooner_at_first():
 
 
 def test_an_answer_is_no_failure():
-    for outcome in (Outcome.OK, Outcome.NOT_FOUND, Outcome.ALREADY_EXISTS, Outcome.BUSY, Outcome.RUNNER_EXISTS):
+    for outcome in (Outcome.OK, Outcome.NOT_FOUND, Outcome.BUSY, Outcome.RUNNER_EXISTS):
         assert retry_at(attempt(outcome, 0)) is None
+
+
+def test_what_exists_already_is_not_created_in_a_hot_loop():
+    assert retry_at(attempt(Outcome.ALREADY_EXISTS, 0, at=7)) == 7 + SECOND
