@@ -12,8 +12,8 @@ must still be a change and an unchanged one must not: that is why the marker dep
 reads the journal can tell that two values are equal, and can confirm a guess of a weak one. A credential that can be
 guessed should live in a Secret, of which nothing but metadata is ever read.
 
-What is never redacted: keys of maps, names of objects, numbers. A credential used as the *name* of something is not
-found unless it has the shape of one.
+What is never redacted: keys of maps and numbers. A credential used as the *name* of something is found only if it has
+the shape of one, which no name that the API accepts for most kinds can have.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ _SCHEMED: Final = re.compile(
     re.IGNORECASE,
 )
 _FLAG: Final = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_.-]*)")
+_PLAIN_NAME: Final = re.compile(r"[a-z0-9.-]{0,253}")
 _SUSPECT: Final = re.compile(
     rf"://|-----BEGIN|gh[opsur]_|glpat-|xox|eyJ|AKIA|ASIA|AIza|[srp]k[-_]|[A-Za-z0-9+/_-]{{120}}|github_pat|bearer|basic|{_NAME}",
     re.IGNORECASE,
@@ -94,6 +95,11 @@ def marker(secret: str) -> str:
 def credential_name(name: str) -> bool:
     """Return whether what is called so is likely to be a credential."""
     return _CREDENTIAL_NAME.search(name) is not None
+
+
+def redact_name(name: str) -> str:
+    """Return a name as it is, unless it is no name of an object and has the shape of a credential."""
+    return name if _PLAIN_NAME.fullmatch(name) else redact_text(name)
 
 
 def redact_text(text: str) -> str:

@@ -52,7 +52,7 @@ class RedactedDocuments:
         try:
             key = hashlib.sha256(kind + canonical(raw)).digest()
         except TypeError as error:
-            raise RefusedError("it holds text that is not Unicode") from error
+            raise RefusedError("it is nested too deeply, or holds numbers or text that JSON can't hold") from error
         if documents is not self._documents:
             self._documents, self._known = documents, {}
         found = self._known.get(key)

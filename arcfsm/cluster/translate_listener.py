@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, SPEC
-from arcfsm.cluster.redaction import redact_text
+from arcfsm.cluster.redaction import redact_name, redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
 from arcfsm.domain.events.listener import (
     ListenerCreated,
@@ -32,8 +32,8 @@ def project(sighting: Sighting) -> Listener:
         namespace=head.namespace,
         name=head.name,
         created_at=sighting.created_at,
-        scale_set_namespace=text_at(spec, "autoscalingRunnerSetNamespace"),
-        scale_set_name=text_at(spec, "autoscalingRunnerSetName"),
+        scale_set_namespace=redact_name(text_at(spec, "autoscalingRunnerSetNamespace")),
+        scale_set_name=redact_name(text_at(spec, "autoscalingRunnerSetName")),
         spec=sighting.document({key: value for key, value in spec.items() if key != "phase"}),
         metadata=sighting.metadata(),
         phase=redact_text(text_at(spec, "phase")),

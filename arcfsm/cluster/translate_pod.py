@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Final, NamedTuple
 
 from arcfsm.cluster.authors import ANNOTATIONS, LABELS, SPEC, STATUS
-from arcfsm.cluster.redaction import redact_text
+from arcfsm.cluster.redaction import redact_name, redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
 from arcfsm.cluster.wire import Head, moment_or_none, whole
 from arcfsm.domain import keys, phases
@@ -94,7 +94,7 @@ def project(sighting: Sighting, stream: StreamId, known: PodFacts | None) -> Pod
         deletion_requested_at=requested,
         metadata=sighting.metadata() if of_listener else "",
         spec=sighting.document(object_at(obj, "spec")) if of_listener else "",
-        node=text_at(obj, "spec", "nodeName"),
+        node=redact_name(text_at(obj, "spec", "nodeName")),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, SPEC
-from arcfsm.cluster.redaction import redact_text
+from arcfsm.cluster.redaction import redact_name, redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
 from arcfsm.cluster.wire import flag, moment_or_none, positive, whole
 from arcfsm.domain import keys
@@ -129,8 +129,8 @@ def _failures(sighting: Sighting, status: JsonObject, known: Runner | None) -> t
             continue
         at = moment_or_none(value)
         if at is None:
-            at = before.get(pod_uid, sighting.at if sighting.at is not None else sighting.created_at)
-        found.append(PodFailure(pod_uid=pod_uid, at=at))
+            at = before.get(redact_name(pod_uid), sighting.at if sighting.at is not None else sighting.created_at)
+        found.append(PodFailure(pod_uid=redact_name(pod_uid), at=at))
     return tuple(sorted(found, key=lambda failure: (failure.at, failure.pod_uid)))
 
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from arcfsm.cluster.redaction import redact_name, redact_text
 from arcfsm.domain import keys
 from arcfsm.domain.instant import SECOND, Instant, parse_instant
 from arcfsm.domain.jsonvalue import Json, JsonObject, list_at, object_at, objects_at, text_at
@@ -63,25 +64,25 @@ def kind_of(obj: JsonObject) -> Kind | None:
 def name_of_kind(obj: JsonObject) -> str:
     """Return how an unknown kind is called in counts: group and kind, shortened."""
     kind, group = text_at(obj, "kind") or "without a kind", text_at(obj, "apiVersion").rpartition("/")[0]
-    return f"{kind[:63]}.{group[:63]}" if group else kind[:63]
+    return redact_name(f"{kind[:63]}.{group[:63]}" if group else kind[:63])
 
 
 def read_head(obj: JsonObject, kind: Kind) -> Head:
     """Return the head of an object. Raises RefusedError where it has no uid or name, or a time that is none."""
     metadata = object_at(obj, "metadata")
-    uid, name = text_at(metadata, "uid"), text_at(metadata, "name")
+    uid, name = redact_name(text_at(metadata, "uid")), redact_name(text_at(metadata, "name"))
     if not uid or not name:
         raise RefusedError(f"the {kind} has no {'uid' if name else 'name'}")
     return Head(
         kind=kind,
-        namespace=text_at(metadata, "namespace"),
+        namespace=redact_name(text_at(metadata, "namespace")),
         name=name,
         uid=uid,
-        version=text_at(metadata, "resourceVersion"),
+        version=redact_name(text_at(metadata, "resourceVersion")),
         generation=whole(metadata, "generation"),
         created_at=moment(metadata, "creationTimestamp"),
         deletion_requested_at=_requested(metadata),
-        finalizers=tuple(item for item in list_at(metadata, "finalizers") if isinstance(item, str)),
+        finalizers=tuple(redact_text(item) for item in list_at(metadata, "finalizers") if isinstance(item, str)),
         owner=_owner(metadata),
         labels=object_at(metadata, "labels"),
         annotations=object_at(metadata, "annotations"),
@@ -163,9 +164,9 @@ def _owner(metadata: JsonObject) -> Owner | None:
             continue
         kind, group = text_at(reference, "kind"), text_at(reference, "apiVersion").rpartition("/")[0]
         known = _KINDS.get((group, kind))
-        uid = text_at(reference, "uid")
+        uid = redact_name(text_at(reference, "uid"))
         if known is not None and group == keys.GROUP and uid:
-            return Owner(known, text_at(reference, "name"), uid)
+            return Owner(known, redact_name(text_at(reference, "name")), uid)
     return None
 
 

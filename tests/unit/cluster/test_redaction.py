@@ -19,7 +19,7 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE K
         ("github_pat_11ABCDEFG0123456789_abcdefghij", "11ABCDEFG0123456789"),
         (JWT, JWT),
         (PEM, "MIIEowIBAAKCAQEA"),
-        (PEM.split("-----END")[0], "MIIEowIBAAKCAQEA"),
+        (PEM.split("-----END", maxsplit=1)[0], "MIIEowIBAAKCAQEA"),
         ("AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
         ("https://user:hunter2@proxy.example:3128/x", "hunter2"),
         ("https://user:hun@ter2@proxy.example/", "ter2"),

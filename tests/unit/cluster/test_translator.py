@@ -9,8 +9,8 @@ import pytest
 from arcfsm.cluster.translator import ObjectTranslator
 from arcfsm.domain.envelope import Source
 from arcfsm.domain.instant import HOUR, SECOND
-from arcfsm.domain.observation import Change, Observation, RefusedError, Scope, Translation
 from arcfsm.domain.kinds import AggregateKind, Kind
+from arcfsm.domain.observation import Change, Observation, RefusedError, Scope, Translation
 from arcfsm.domain.turn import run_turn
 from arcfsm.domain.world import World
 from tests.unit.cluster.objects import NOON, Cluster
