@@ -171,7 +171,9 @@ def _again(item: _Item, heard: dict[str, Instant]) -> bool:
     if item.order != 0:
         return item.order > 0
     last = heard.get(item.identity.uid)
-    return not item.line.timed or last is None or item.line.at - last >= DOUBLED
+    if last is None:
+        return item.line.opening
+    return not item.line.timed or item.line.at - last >= DOUBLED
 
 
 def _certain(item: _Item, items: list[_Item], known: Known) -> bool:
