@@ -171,8 +171,8 @@ def make_listener(look: Look[ScaleSet]) -> Answer | None:
     found = answered(look, question, asked_after=asked_after)
     if found is not None and listener is not None and found.at < listener.exits[-1]:
         found = None
-    if found is not None and found.outcome is Outcome.NOT_FOUND:
-        return register_again(look, found)
+    if found is not None and found.outcome is Outcome.NOT_FOUND and (lost := register_again(look, found)) is not None:
+        return lost
     if listener is None:
         create = create_listener(look, wanted)
         if found is None:

@@ -29,8 +29,11 @@ def register(look: Look[ScaleSet]) -> Answer | None:
     return ask_for_registration(look, "no id on the service", asked_after=subject.changed_seq)
 
 
-def ask_for_registration(look: Look[ScaleSet], why: str, *, asked_after: int) -> Answer:
-    """Find or create the scale set on the service; then write down what it answered, in one patch."""
+def ask_for_registration(look: Look[ScaleSet], why: str, *, asked_after: int) -> Answer | None:
+    """Find or create the scale set on the service; then write down what it answered, in one patch.
+
+    None where the answer is written down already: the service knows it by its name, and under the same id.
+    """
     subject = look.subject
     spec = look.document(subject.spec)
     url = text_at(spec, "githubConfigUrl")
@@ -61,7 +64,7 @@ def ask_for_registration(look: Look[ScaleSet], why: str, *, asked_after: int) ->
     }
     written = _write_down(look, annotations, labels=labels_of_url, name=name)
     if written is None:
-        return stalled("A8", f"{why}, and the service answers what is written down already: id {scale_set_id}")
+        return None
     return act("A8", f"registered as scale set {scale_set_id}; writing it down", written)
 
 
@@ -78,7 +81,7 @@ def update_group(look: Look[ScaleSet]) -> Answer | None:
     if answer is None:
         return act("A9", f"moving scale set {look.subject.scale_set_id} to {shown}", call)
     if answer.outcome is Outcome.NOT_FOUND:
-        return register_again(look, answer)
+        return register_again(look, answer) or stalled("A9", "the service finds the scale set by name but not by id")
     annotations = {
         keys.RUNNER_GROUP_NAME: str(answer.answer.get("group", "")),
         keys.RUNNER_SCALE_SET_NAME: str(answer.answer.get("name", "")),
@@ -103,15 +106,18 @@ def update_name(look: Look[ScaleSet]) -> Answer | None:
     if answer is None:
         return act("A10", f"renaming scale set {look.subject.scale_set_id} to `{wanted}`", call)
     if answer.outcome is Outcome.NOT_FOUND:
-        return register_again(look, answer)
+        return register_again(look, answer) or stalled("A10", "the service finds the scale set by name but not by id")
     written = _write_down(look, {keys.RUNNER_SCALE_SET_NAME: str(answer.answer.get("name", ""))})
     if written is None:
         return stalled("A10", f"the service was asked for the name `{wanted}` and answers `{known}`")
     return act("A10", f"renamed to `{wanted}`; writing it down", written)
 
 
-def register_again(look: Look[ScaleSet], gone: Attempt) -> Answer:
-    """The service does not know the id any more: somebody deleted the scale set behind our back (H27)."""
+def register_again(look: Look[ScaleSet], gone: Attempt) -> Answer | None:
+    """The service does not know the id any more: somebody deleted the scale set behind our back (H27).
+
+    None where it is found by name after all, under that id: the later answer counts.
+    """
     why = f"scale set {look.subject.scale_set_id} is gone from the service"
     return ask_for_registration(look, why, asked_after=gone.decision)
 
