@@ -48,6 +48,11 @@ class _Intent(BaseModel):
         """One operation on one object: the same key is never in flight twice."""
         raise NotImplementedError
 
+    @property
+    def written(self) -> Digest:
+        """The document that is written over what is there, "" for other intents: twice the same changes nothing."""
+        return ""
+
     def documents(self) -> Iterator[Digest]:
         """Yield the digests of the documents this intent refers to."""
         return iter(())
@@ -113,6 +118,11 @@ class PatchObject(_Intent):
         """One operation on one object."""
         part = f"/{self.subresource}" if self.subresource else ""
         return f"patch {self.kind}{part} {self.namespace}/{self.name}"
+
+    @property
+    def written(self) -> Digest:
+        """The patch."""
+        return self.patch
 
     def documents(self) -> Iterator[Digest]:
         """Yield the patch, and the content where it is kept."""
@@ -191,6 +201,11 @@ class WriteSecret(_Intent):
     def key(self) -> str:
         """One operation on one object."""
         return f"write Secret {self.namespace}/{self.name}"
+
+    @property
+    def written(self) -> Digest:
+        """The metadata; the values are composed anew each time."""
+        return self.manifest
 
     def documents(self) -> Iterator[Digest]:
         """Yield the manifest."""

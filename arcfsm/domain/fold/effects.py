@@ -25,6 +25,7 @@ def issue(effects: Effects, intent: Intent, decision: int, index: int, at: Insta
         issued_at=at,
         items=intent.count if isinstance(intent, CreateRunners) else 1,
         content=intent.content if isinstance(intent, PatchObject) else "",
+        written=intent.written,
     )
     return replace(effects, in_flight=(*effects.in_flight, flight))
 
@@ -42,6 +43,9 @@ def settle(effects: Effects, event: IntentSettled, at: Instant) -> Effects:
     spoiled = before is not None and before.decision == event.decision and before.outcome not in DONE
     if spoiled:
         return replace(effects, in_flight=in_flight)
+    flight = next((one for one in effects.in_flight if _settles(one, event)), None)
+    written = flight.written if flight is not None else ""
+    again = before is not None and written != "" and before.outcome is event.outcome is Outcome.OK
     attempt = Attempt(
         key=event.key,
         decision=event.decision,
@@ -51,6 +55,8 @@ def settle(effects: Effects, event: IntentSettled, at: Instant) -> Effects:
         status=event.status,
         detail=event.detail,
         answer=dict(event.answer),
+        written=written,
+        repeats=before.repeats + 1 if before is not None and again and before.written == written else 0,
     )
     others = tuple(other for other in effects.attempts if other.key != event.key)
     return Effects(in_flight=in_flight, attempts=(*others, attempt))

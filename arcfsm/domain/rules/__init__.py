@@ -95,7 +95,7 @@ def _earliest(wake_at: Instant | None, gated: Gated) -> Instant | None:
 def _held_back(wanted: Decided, gated: Gated) -> Decided:
     intent, attempt, again = min(gated.waiting, key=lambda item: (item[2], item[0].key))
     cause = attempt.detail or f"{attempt.outcome}"
-    ended = f"failed {attempt.failures}x ({cause})" if attempt.failures else f"ended with {cause}"
+    ended = f"failed {attempt.failures}x ({cause})" if attempt.failures else f"ended with {cause} and is wanted still"
     return wanted.model_copy(
         update={
             "verdict": Verdict.WAIT,

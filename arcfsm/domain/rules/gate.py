@@ -2,7 +2,8 @@
 
 Rules are level-triggered and want the same thing at every look until it has happened. The gate leaves out what is in
 flight already and what failed a moment ago. A failed intent comes back after a wait that doubles with each failure in
-a row; a conflict comes back sooner, since only a newer look was missing (H3).
+a row; a conflict comes back sooner, since only a newer look was missing (H3). And what succeeded but left no trace (a
+field that the installed CRD prunes, a webhook that takes it back) is not written over and over at full speed (H34).
 """
 
 from __future__ import annotations
@@ -43,6 +44,13 @@ def retry_at(attempt: Attempt) -> Instant | None:
     return attempt.at + min(RETRY << min(attempt.failures - 1, 16), RETRY_MAX)
 
 
+def vain_until(attempt: Attempt, intent: Intent) -> Instant | None:
+    """Return when the very document that was just written with success may be written again; None for anything else."""
+    if attempt.outcome is not Outcome.OK or not intent.written or attempt.written != intent.written:
+        return None
+    return attempt.at + min(RETRY << min(attempt.repeats, 16), RETRY_MAX)
+
+
 def gate(world: World, intents: tuple[Intent, ...], now: Instant) -> Gated:
     """Sort intents into those to issue, those in flight, and those that wait after a failure."""
     issued: list[Intent] = []
@@ -51,7 +59,7 @@ def gate(world: World, intents: tuple[Intent, ...], now: Instant) -> Gated:
     for intent in intents:
         effects = world.effects_of(StreamId(*intent.target))
         attempt = effects.attempt(intent.key)
-        again = retry_at(attempt) if attempt else None
+        again = (retry_at(attempt) or vain_until(attempt, intent)) if attempt else None
         if effects.flying(intent.key) is not None:
             flying.append(intent)
         elif attempt is not None and again is not None and again > now:

@@ -43,7 +43,7 @@ def write_proxy_secret(look: Look[RunnerSet]) -> tuple[Intent, ...]:
         name=text_at(manifest, "metadata", "name"),
         manifest=look.intern(manifest),
     )
-    found = _found(look)
+    found = proxy_secret_of(look)
     if found is None:
         # Where others write, Secrets need not be among what we are shown.
         return () if look.world.advisory else (write,)
@@ -54,7 +54,7 @@ def write_proxy_secret(look: Look[RunnerSet]) -> tuple[Intent, ...]:
 
 def delete_proxy_secret(look: Look[RunnerSet]) -> tuple[Intent, ...]:
     """Delete the Secret if there is one."""
-    found = _found(look)
+    found = proxy_secret_of(look)
     if found is None or found.deleting:
         return ()
     return (
@@ -62,7 +62,8 @@ def delete_proxy_secret(look: Look[RunnerSet]) -> tuple[Intent, ...]:
     )
 
 
-def _found(look: Look[RunnerSet]) -> Dependent | None:
+def proxy_secret_of(look: Look[RunnerSet]) -> Dependent | None:
+    """Return what is known of the Secret; None where the runners have no proxy, whatever is left of an earlier one."""
     one = look.subject
     if look.document(one.runner_spec).get("proxy") is None:
         return None

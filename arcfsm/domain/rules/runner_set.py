@@ -16,7 +16,12 @@ from arcfsm.domain.manifests import runner_manifest
 from arcfsm.domain.rules.rule import Answer, Look, RuleFunction, act, hold, rule, settled, stalled, wait
 from arcfsm.domain.rules.runner_buckets import Buckets, same_incarnation, sort_runners
 from arcfsm.domain.rules.runner_cleanup import Cleaning, clean, finish_removals, let_idle_go
-from arcfsm.domain.rules.runner_proxy_secret import delete_proxy_secret, runner_set_object, write_proxy_secret
+from arcfsm.domain.rules.runner_proxy_secret import (
+    delete_proxy_secret,
+    proxy_secret_of,
+    runner_set_object,
+    write_proxy_secret,
+)
 from arcfsm.domain.rules.wording import many
 from arcfsm.domain.rules.writes import add_finalizer, delete, drop_finalizer, in_steps, patch_status
 from arcfsm.domain.states import RunnerSet
@@ -32,8 +37,10 @@ def release_when_deleted(look: Look[RunnerSet]) -> Answer | None:
         return wait("S1", "deleted; what still holds it is not ours")
     if not look.once(sort_runners).empty:
         return _cleaning_answer(look, wait, "S1", "deleted; its runners go first", clean(look))
-    if secret := delete_proxy_secret(look):
-        return act("S1", "deleted; the last runner is gone, its proxy secret follows", *secret)
+    if (secret := proxy_secret_of(look)) is not None and secret.deleting:
+        return wait("S1", "deleted; the proxy secret of its runners must be gone first")
+    if secret is not None:
+        return act("S1", "deleted; the last runner is gone, the proxy secret follows", *delete_proxy_secret(look))
     release = drop_finalizer(look, subject, keys.RUNNER_SET_FINALIZER)
     return act("S1", "deleted; nothing is left to release", release)
 

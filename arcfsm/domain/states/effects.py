@@ -21,6 +21,8 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True):
     """Outcomes still to come."""
     content: Digest = ""
     """What the object should hold afterwards, where a breaker must recognise it (H17)."""
+    written: Digest = ""
+    """The document that is written over what is there."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +37,10 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
     detail: str = ""
     answer: dict[str, str | int | bool] = {}
+    written: Digest = ""
+    """The document that was written, where one was."""
+    repeats: int = 0
+    """How often in a row the very same document was written with success before: it changes nothing."""
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from arcfsm.domain.events.decision import Outcome
+from arcfsm.domain.events.decision import IntentSettled, Outcome
+from arcfsm.domain.fold import issue, settle
 from arcfsm.domain.instant import MINUTE, SECOND
-from arcfsm.domain.intents import DeleteObject
+from arcfsm.domain.intents import DeleteObject, PatchObject
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
 from arcfsm.domain.rules.gate import CONFLICT_RETRIES, RETRY_MAX, gate, retry_at
 from arcfsm.domain.states import Attempt, Effects, InFlight
@@ -53,3 +54,39 @@ def test_an_answer_is_no_failure():
 
 def test_what_exists_already_is_not_created_in_a_hot_loop():
     assert retry_at(attempt(Outcome.ALREADY_EXISTS, 0, at=7)) == 7 + SECOND
+
+
+PATCH = PatchObject(target=STREAM, kind=Kind.RUNNER, namespace="ns", name="a", uid="er-1", patch="document-1")
+
+
+def written(world, intent, *, seq, at):
+    """Issue an intent and let it succeed, without any trace."""
+    effects = issue(world.effects_of(STREAM), intent, seq, 0, at)
+    done = IntentSettled(decision=seq, index=0, key=intent.key, outcome=Outcome.OK)
+    world.effects[STREAM] = settle(effects, done, at)
+
+
+def test_a_write_that_left_no_trace_is_repeated_ever_more_slowly():
+    world, now, waits = World(), 0, []
+    for seq in range(1, 13):
+        written(world, PATCH, seq=seq, at=now)
+        (_, _, again), *_ = gate(world, (PATCH,), now).waiting
+        waits.append((again - now) // SECOND)
+        now = again
+        assert gate(world, (PATCH,), now).issued == (PATCH,)
+    assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
+
+
+def test_another_write_to_the_same_object_goes_out_at_once_and_forgives():
+    world = World()
+    other = PATCH.model_copy(update={"patch": "document-2"})
+    for seq, intent in enumerate((PATCH, PATCH, other), start=1):
+        written(world, intent, seq=seq, at=0)
+    assert gate(world, (PATCH,), 0).issued == (PATCH,)
+    assert gate(world, (other,), 0).waiting[0][2] == SECOND
+
+
+def test_deletions_and_questions_may_be_repeated():
+    world = World()
+    written(world, INTENT, seq=1, at=0)
+    assert gate(world, (INTENT,), 0).issued == (INTENT,)

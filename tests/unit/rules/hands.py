@@ -74,7 +74,7 @@ class Hands:
                         name=intent.name,
                         uid=known.uid if known else self.lab.uid("dep"),
                         resource_version=self.lab.rv(),
-                        metadata=intent.manifest,
+                        metadata=self._metadata(intent.manifest),
                         modified_at=self.lab.now,
                     ),
                 )
@@ -338,6 +338,10 @@ class Hands:
                 ),
             )
         ]
+
+    def _metadata(self, manifest: str) -> str:
+        metadata: Any = self.lab.world.documents.mapping(manifest).get("metadata", {})
+        return self.lab.doc({part: dict(metadata.get(part) or {}) for part in ("labels", "annotations")})
 
     def _new_runner_set(self, intent: CreateObject, manifest: Any, metadata: str) -> DomainEvent:
         spec = manifest["spec"]
