@@ -5,6 +5,8 @@ Guarantees:
   nothing, so a missed, doubled or late word changes nothing in the end.
 - Order between objects does not matter: a pod, a Secret or a role may come before the object it belongs to.
 - A late word (an older version of an object, or a word about one that is gone) never undoes a later one.
+- An object that is gone does not come back, as long as its uid is remembered. Of dependents that nobody owns (roles of
+  a listener) no uids are remembered beyond the session: an older recording tells again that they came and went.
 - *Created* is said only of what was seen being created; everything else was *Observed* (B13).
 - Of content only what a projection names is read, and that without credentials (see redaction.py).
 
@@ -32,6 +34,7 @@ from arcfsm.cluster.shelf import Shelf
 from arcfsm.cluster.sighting import Fact, RedactedDocuments, Sighting
 from arcfsm.cluster.versions import Versions, older, pod_of
 from arcfsm.cluster.wire import Head, kind_of, name_of_kind, newest_moment, read_head
+from arcfsm.domain import keys
 from arcfsm.domain.envelope import Source
 from arcfsm.domain.events import DomainEvent
 from arcfsm.domain.events.controller import GapDetected
@@ -220,14 +223,17 @@ class ObjectTranslator:
                 return Translation((), LATE)
             arrivals += _replaced(sighting, stream, translate_dependent.gone(known))
             known = None
-        if deleted:
-            event: DomainEvent | None = None if known is None else translate_dependent.gone(known)
+        if known is None and (deleted or stream in world.closed):
+            return Translation(tuple(arrivals), "" if arrivals else CLOSED)
+        event: DomainEvent | None
+        if deleted and known is not None:
+            event = translate_dependent.gone(known)
         elif known is None:
             event = translate_dependent.observed(seen)
         else:
             event = translate_dependent.changed(known, seen)
         if event is None:
-            return Translation((), CLOSED if deleted else UNCHANGED)
+            return Translation((), UNCHANGED)
         paths = () if deleted else _DEPENDENT
         return Translation((*arrivals, _arrival(sighting, stream, Fact(event, paths))))
 
@@ -307,9 +313,14 @@ def _correlation(sighting: Sighting, stream: StreamId) -> str:
     if head.kind is Kind.LISTENER:
         spec = sighting.object.get("spec")
         if isinstance(spec, dict):
-            names = text_at(spec, "autoscalingRunnerSetNamespace"), text_at(spec, "autoscalingRunnerSetName")
-            owner = world.named(AggregateKind.SCALE_SET, *names)
+            served = text_at(spec, "autoscalingRunnerSetNamespace"), text_at(spec, "autoscalingRunnerSetName")
+            owner = world.named(AggregateKind.SCALE_SET, *served)
             return owner.uid if owner is not None else ""
-    if head.owner is None or head.owner.kind not in AGGREGATE_OF:
-        return ""
-    return world.scale_set_uid_of(StreamId(AGGREGATE_OF[head.owner.kind], head.owner.uid))
+    if head.owner is not None and head.owner.kind in AGGREGATE_OF:
+        found = world.scale_set_uid_of(StreamId(AGGREGATE_OF[head.owner.kind], head.owner.uid))
+    if found:
+        return found
+    # What stands between it and its scale set is gone already, or was not seen yet; labels say it too.
+    names = text_at(head.labels, keys.SCALE_SET_NAMESPACE), text_at(head.labels, keys.SCALE_SET_NAME)
+    labelled = world.named(AggregateKind.SCALE_SET, *names)
+    return labelled.uid if labelled is not None else ""
