@@ -58,10 +58,10 @@ def normalize(value: Json, schema: Shape) -> Json:
     if isinstance(schema, Pointer):
         found = normalize(value, schema.to)
         return {} if found is None else found
-    if isinstance(schema, Struct) and isinstance(value, Mapping):
+    if isinstance(schema, Struct) and isinstance(value, dict | Mapping):
         fields = ((key, normalize(item, schema.fields.get(key, Leaf.PLAIN))) for key, item in value.items())
         return {key: item for key, item in fields if item is not None} or None
-    if isinstance(schema, MapOf) and isinstance(value, Mapping):
+    if isinstance(schema, MapOf) and isinstance(value, dict | Mapping):
         return {key: normalize(item, schema.value) for key, item in value.items()} or None
     if isinstance(schema, ListOf) and isinstance(value, list | tuple):
         return [normalize(item, schema.item) for item in value] or None
@@ -69,6 +69,8 @@ def normalize(value: Json, schema: Shape) -> Json:
 
 
 def _normal_leaf(value: Json, leaf: Leaf) -> Json:
+    if isinstance(value, str) and leaf is Leaf.PLAIN:
+        return value or None
     if leaf is Leaf.VERBATIM or (leaf is Leaf.INT_OR_STRING and isinstance(value, str)):
         return value
     if leaf is Leaf.QUANTITY and isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -77,7 +79,7 @@ def _normal_leaf(value: Json, leaf: Leaf) -> Json:
             return None if spelled == "0" else spelled
     if leaf is Leaf.TIME and isinstance(value, str):
         return _normal_time(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         return normalize(value, _NO_FIELDS)
     if isinstance(value, list | tuple):
         return normalize(value, _PLAIN_ITEMS)

@@ -66,12 +66,12 @@ def listener_pod_drift(
     is the resourceVersion of the config Secret when such a pod was adopted: it stands in for the annotation that the
     pod lacks and that is never stamped on (Z1).
     """
-    wanted, found = object_at(desired, "spec"), object_at(live, "spec")
-    return (
-        _config_drift(live, desired, adopted_config_version)
-        or _recorded_drift(wanted, recorded)
-        or _containers_drift(with_pod_defaults(wanted), found, created_by_us=bool(recorded))
-        or (None if recorded else _rest_drift(with_pod_defaults(wanted), found))
+    early = _config_drift(live, desired, adopted_config_version) or _recorded_drift(desired, recorded)
+    if early is not None:
+        return early
+    wanted, found = with_pod_defaults(object_at(desired, "spec")), with_pod_defaults(object_at(live, "spec"))
+    return _containers_drift(wanted, found, created_by_us=bool(recorded)) or (
+        None if recorded else _rest_drift(wanted, found)
     )
 
 
@@ -85,9 +85,9 @@ def _config_drift(live: JsonObject, desired: JsonObject, adopted_config_version:
     return PodDrift(PodDriftReason.CONFIG_CHANGED, f"/metadata/annotations/{key}")
 
 
-def _recorded_drift(wanted: JsonObject, recorded: JsonObject) -> PodDrift | None:
+def _recorded_drift(desired: JsonObject, recorded: JsonObject) -> PodDrift | None:
     """H18: what we asked for is known exactly, so it is compared exactly. The live pod has no part in this."""
-    path = difference(recorded, wanted, POD_SPEC) if recorded else None
+    path = difference(recorded, object_at(desired, "spec"), POD_SPEC) if recorded else None
     return None if path is None else PodDrift(PodDriftReason.TEMPLATE_CHANGED, f"/spec{path}")
 
 

@@ -2,7 +2,8 @@
 
 Numbers typed by value have no unset state (D7). Where a template omits them and the server fills them in, a live pod
 seems to differ from what is desired on every look, and a listener is deleted and created for ever. So exactly those
-defaults are applied to the desired pod first, and the protocol of ports with them.
+defaults are applied first, and the protocol of ports with them. They change nothing in a pod that the server has
+completed, so both sides get them, and no pod drifts from itself.
 
 Deliberately not applied is every default that derivation ignores anyway (image pull policy, DNS policy, scheduler,
 modes of volumes, …): admission may rightly choose something else for those, and a default filled in here would then

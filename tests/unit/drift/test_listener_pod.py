@@ -46,7 +46,10 @@ def container(pod, name="listener"):
 
 TOKEN_VOLUME = {
     "name": "kube-api-access-x7k2p",
-    "projected": {"defaultMode": 420, "sources": [{"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}]},
+    "projected": {
+        "defaultMode": 420,
+        "sources": [{"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}],
+    },
 }
 TOLERATION = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 300}
 
@@ -67,7 +70,9 @@ ADDITIONS = {
     "node": lambda live: live["spec"].update(nodeName="node-1"),
     "tolerations": lambda live: live["spec"].update(tolerations=[TOLERATION]),
     "token volume": lambda live: live["spec"]["volumes"].append(TOKEN_VOLUME),
-    "token mount": lambda live: container(live)["volumeMounts"].append({"name": TOKEN_VOLUME["name"], "readOnly": True}),
+    "token mount": lambda live: container(live)["volumeMounts"].append(
+        {"name": TOKEN_VOLUME["name"], "readOnly": True}
+    ),
     "secret mode": lambda live: live["spec"]["volumes"][0]["secret"].update(defaultMode=420),
     "legacy account": lambda live: live["spec"].update(serviceAccount="demo-listener"),
     "priority": lambda live: live["spec"].update(priority=0, preemptionPolicy="PreemptLowerPriority"),
@@ -175,9 +180,7 @@ def test_T218_a_threshold_that_is_set_still_counts():
     wanted = desired()
     container(wanted)["livenessProbe"] = {"httpGet": {"port": 8080}, "periodSeconds": 20}
     live = completed(wanted)
-    container(live)["livenessProbe"].update(
-        timeoutSeconds=1, periodSeconds=10, successThreshold=1, failureThreshold=3
-    )
+    container(live)["livenessProbe"].update(timeoutSeconds=1, periodSeconds=10, successThreshold=1, failureThreshold=3)
     path = "/spec/containers/listener/livenessProbe/periodSeconds"
     assert listener_pod_drift(live, wanted).path == path
 
@@ -215,7 +218,7 @@ def test_H18_other_numbers_of_a_pod_that_we_created_are_not_looked_at():
         (lambda live: container(live).update(command=["/bin/sh"]), PodDriftReason.CONTAINER_CHANGED),
         (lambda live: container(live)["env"].clear(), PodDriftReason.CONTAINER_CHANGED),
         (lambda live: live["spec"].update(serviceAccountName="other"), PodDriftReason.SPEC_CHANGED),
-        (lambda live: live["spec"].update(hostNetwork=True), PodDriftReason.SPEC_CHANGED),
+        (lambda live: live["spec"].update(hostPID=True), PodDriftReason.SPEC_CHANGED),
         (lambda live: live["spec"].update(terminationGracePeriodSeconds=30), PodDriftReason.SPEC_CHANGED),
         (lambda live: live["spec"]["nodeSelector"].clear(), PodDriftReason.SPEC_CHANGED),
         (lambda live: live["spec"]["volumes"].insert(0, TOKEN_VOLUME), PodDriftReason.SPEC_CHANGED),
