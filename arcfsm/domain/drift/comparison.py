@@ -97,7 +97,14 @@ def _normal_time(text: str) -> Json:
     return None if instant == _ZERO_TIME else f"@{instant // SECOND}"
 
 
-@rule("D1", "semantic equality: empty equals null, order counts in lists, a nil pointer differs from zero", "D2", "D3")
+@rule(
+    "D1",
+    "semantic equality: empty equals null, order counts in lists, a nil pointer differs from zero",
+    "D2",
+    "D3",
+    "D4",
+    "D5",
+)
 def difference(a: Json, b: Json, schema: Shape) -> Path | None:
     """Return the first path at which two values differ, or None where they are equal (D1–D5)."""
     if a is b or a == b:
