@@ -140,7 +140,10 @@ def newest_moment(obj: JsonObject) -> Instant | None:
     (annotations, specs) say nothing about when the object was written and do not count.
     """
     metadata, status = object_at(obj, "metadata"), object_at(obj, "status")
-    found = [moment_or_none(metadata.get("creationTimestamp")), _requested(metadata)]
+    deleted = moment_or_none(metadata.get("deletionTimestamp"))
+    if deleted is not None:
+        deleted -= whole(metadata, "deletionGracePeriodSeconds") * SECOND
+    found = [moment_or_none(metadata.get("creationTimestamp")), deleted]
     found += [moment_or_none(entry.get("time")) for entry in objects_at(metadata, "managedFields")]
     found += [moment_or_none(condition.get("lastTransitionTime")) for condition in objects_at(status, "conditions")]
     for container in (*objects_at(status, "containerStatuses"), *objects_at(status, "initContainerStatuses")):
@@ -154,11 +157,13 @@ def newest_moment(obj: JsonObject) -> Instant | None:
 
 
 def _requested(metadata: JsonObject) -> Instant | None:
-    at = moment(metadata, "deletionTimestamp")
+    at = moment(metadata, "deletionTimestamp") if "deletionTimestamp" in metadata else None
     return None if at is None else at - whole(metadata, "deletionGracePeriodSeconds") * SECOND
 
 
 def _owner(metadata: JsonObject) -> Owner | None:
+    if "ownerReferences" not in metadata:
+        return None
     for reference in list_at(metadata, "ownerReferences"):
         if not isinstance(reference, Mapping) or reference.get("controller") is not True:
             continue

@@ -330,3 +330,12 @@ def test_json_numbers_out_of_range_are_refused_not_fatal(recorder, tmp_path):
     recorder.scene()
     line = json.dumps(recorder.lines[-1]).replace('"image": "runner:1"', '"x": 1e999')
     bring_in(write(tmp_path / "w", [*recorder.lines, line]))
+
+
+def test_times_that_are_none_do_not_stop_an_import(recorder, tmp_path):
+    recorder.scene()
+    lines = [{key: value for key, value in one.items() if key != "received"} for one in recorder.lines]
+    odd = json.loads(json.dumps(lines[-1]))
+    odd["object"]["metadata"]["deletionTimestamp"] = "soon"
+    found = bring_in(write(tmp_path / "w", [*lines, odd]))
+    assert [one.reason for one in found.tally.refused] == ["deletionTimestamp is not a time"]
