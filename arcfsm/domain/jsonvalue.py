@@ -68,4 +68,4 @@ def objects_at(value: JsonObject, *path: str) -> tuple[JsonObject, ...]:
 def strings_at(value: JsonObject, *path: str) -> dict[str, str]:
     """Return the string-to-string map under `path` (labels, annotations), keys sorted."""
     found = object_at(value, *path)
-    return {key: item for key, item in sorted(found.items()) if isinstance(item, str)}
+    return {key: item for key in sorted(found) if isinstance(item := found[key], str)}

@@ -17,6 +17,7 @@ from arcfsm.domain.rules.scale_set_desired import (
     create_runner_set,
     desired,
     listener_drift,
+    listeners_of,
     own_listener,
     publish_metadata,
     publish_spec,
@@ -152,7 +153,7 @@ def publish_runner_set_metadata(look: Look[ScaleSet]) -> Answer | None:
 def remove_renamed(look: Look[ScaleSet]) -> Answer | None:
     """Two listeners of one scale set would fight for its session (H30)."""
     own = own_listener(look)
-    renamed = [one for one in _listeners(look) if one is not own]
+    renamed = [one for one in look.once(listeners_of) if one is not own]
     if not renamed:
         return None
     if doomed := [one for one in renamed if not one.deleting]:
@@ -251,10 +252,6 @@ SCALE_SET_RULES: tuple[RuleFunction[ScaleSet], ...] = (
 )
 
 
-def _listeners(look: Look[ScaleSet]) -> tuple[Listener, ...]:
-    return look.world.listeners_of(look.subject.namespace, look.subject.name)
-
-
 def _failing(look: Look[ScaleSet], listener: Listener) -> bool:
     """Whether it exited non-zero twice without a steady run in between: then its scale set may be gone (H27)."""
     return len(listener.exits) > 1 and listener.exits[-1] - listener.exits[-2] < look.settings.listener_steady_after
@@ -267,6 +264,8 @@ def _refused(runner_set: RunnerSet) -> bool:
 
 def _set_phase(look: Look[ScaleSet], phase: str) -> None:
     """Have the last word of this pass on the phase."""
+    if phase == look.subject.phase and not look.carried:
+        return
     status = patch_status(look, look.subject, phase=phase)
     look.carried[:] = [intent for intent in look.carried if intent.key != status.key]
     if phase != look.subject.phase:

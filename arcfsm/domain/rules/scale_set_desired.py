@@ -81,11 +81,19 @@ def runner_set_of(look: Look[ScaleSet]) -> RunnerSet | None:
     return look.world.runner_set_named(look.subject.namespace, look.subject.name)
 
 
+def listeners_of(look: Look[ScaleSet]) -> tuple[Listener, ...]:
+    """Return every listener that names the scale set, whatever it is called."""
+    return look.world.listeners_of(look.subject.namespace, look.subject.name)
+
+
 def own_listener(look: Look[ScaleSet]) -> Listener | None:
     """Return the listener of the current name (M9)."""
+    return look.once(_own_listener)
+
+
+def _own_listener(look: Look[ScaleSet]) -> Listener | None:
     name = look.once(_desired).listener_name
-    listeners = look.world.listeners_of(look.subject.namespace, look.subject.name)
-    return next((listener for listener in listeners if listener.name == name), None)
+    return next((listener for listener in look.once(listeners_of) if listener.name == name), None)
 
 
 # How far they are from it
@@ -167,7 +175,7 @@ def publish_spec(look: Look[ScaleSet], runner_set: RunnerSet, wanted: Desired, w
     revision = (runner_set.actionable_revision if behind else runner_set.applied_revision) + 1
     spec = merge_diff(_published(look, runner_set), _runners(wanted.runner_set))
     body: dict[str, Json] = {"spec": {**spec, "actionableRevision": revision}}
-    if metadata := metadata_change(look, runner_set.metadata, wanted.runner_set):
+    if metadata := metadata_change(look, runner_set.metadata, wanted, Kind.RUNNER_SET):
         body["metadata"] = metadata
     change = patch(look, runner_set, body, content=wanted.content)
     return act("A14", f"{why}; publishing revision {revision}", change)
@@ -176,7 +184,7 @@ def publish_spec(look: Look[ScaleSet], runner_set: RunnerSet, wanted: Desired, w
 def publish_metadata(look: Look[ScaleSet], runner_set: RunnerSet, wanted: Desired) -> PatchObject | None:
     """Patch labels, annotations and runner metadata where they differ, and no revision (A15)."""
     body: dict[str, Json] = {}
-    if metadata := metadata_change(look, runner_set.metadata, wanted.runner_set):
+    if metadata := metadata_change(look, runner_set.metadata, wanted, Kind.RUNNER_SET):
         body["metadata"] = metadata
     if runners_drift(look, runner_set, wanted) and not runner_spec_drift(look, runner_set, wanted):
         spec = merge_diff(_published(look, runner_set), _runners(wanted.runner_set))
@@ -193,9 +201,14 @@ def listener_spec_change(look: Look[ScaleSet], listener: Listener, wanted: Desir
     return merge_diff(look.document(listener.spec), spec)
 
 
-def metadata_change(look: Look[ScaleSet], live: Digest, manifest: JsonObject) -> dict[str, Json]:
+def metadata_change(look: Look[ScaleSet], live: Digest, wanted: Desired, kind: Kind) -> dict[str, Json]:
     """Return the merge patch of labels and annotations; empty where all that is wanted is there (M1–M3)."""
-    return metadata_patch(look.document(live), object_at(manifest, "metadata"), look.settings) or {}
+    one = look.subject
+    manifest = wanted.runner_set if kind is Kind.RUNNER_SET else wanted.listener
+    return look.recall(
+        ("M3", kind, one.uid, one.spec, one.metadata, live),
+        lambda: metadata_patch(look.document(live), object_at(manifest, "metadata"), look.settings) or {},
+    )
 
 
 def _runners(runner_set: JsonObject) -> JsonObject:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from arcfsm.domain import phases
 from arcfsm.domain.intents import Intent
 from arcfsm.domain.jsonvalue import Json
+from arcfsm.domain.kinds import Kind
 from arcfsm.domain.rules.rule import Answer, Look, act, hold, rule
 from arcfsm.domain.rules.scale_set_desired import (
     Desired,
     create_listener,
     desired,
     listener_spec_change,
+    listeners_of,
     metadata_change,
     own_listener,
     runner_set_of,
@@ -25,7 +27,7 @@ def hold_parked(look: Look[ScaleSet]) -> Answer:
     intents: list[Intent] = []
     runner_set, wanted = runner_set_of(look), desired(look)
     going = runner_set is None or runner_set.deleting
-    for listener in look.world.listeners_of(look.subject.namespace, look.subject.name):
+    for listener in look.once(listeners_of):
         current = wanted if listener is own_listener(look) and not going else None
         if not listener.deleting and (change := _stopped(look, listener, current)):
             intents.append(patch(look, listener, change))
@@ -43,7 +45,7 @@ def _stopped(look: Look[ScaleSet], listener: Listener, wanted: Desired | None) -
     change: dict[str, Json] = {}
     if wanted is not None:
         spec = listener_spec_change(look, listener, wanted)
-        if metadata := metadata_change(look, listener.metadata, wanted.listener):
+        if metadata := metadata_change(look, listener.metadata, wanted, Kind.LISTENER):
             change["metadata"] = metadata
     if spec or change or not listener.stopped:
         change["spec"] = {**spec, "phase": phases.STOPPED}
@@ -53,7 +55,7 @@ def _stopped(look: Look[ScaleSet], listener: Listener, wanted: Desired | None) -
 def _replace_renamed(look: Look[ScaleSet], wanted: Desired | None) -> tuple[Intent, ...]:
     """Listeners of former names go, after one of the current name is there. Where none is, none is made."""
     own = own_listener(look)
-    listeners = look.world.listeners_of(look.subject.namespace, look.subject.name)
+    listeners = look.once(listeners_of)
     renamed = tuple(delete(one) for one in listeners if one is not own and not one.deleting)
     if own is not None or not listeners:
         return renamed
@@ -64,7 +66,7 @@ def _replace_renamed(look: Look[ScaleSet], wanted: Desired | None) -> tuple[Inte
 
 def _pinned(look: Look[ScaleSet], runner_set: RunnerSet, wanted: Desired | None) -> tuple[Intent, ...]:
     """The listener may have written a wish in the moment it was stopped."""
-    metadata = metadata_change(look, runner_set.metadata, wanted.runner_set) if wanted is not None else {}
+    metadata = metadata_change(look, runner_set.metadata, wanted, Kind.RUNNER_SET) if wanted is not None else {}
     if not (runner_set.replicas or runner_set.patch_id or metadata):
         return ()
     body: dict[str, Json] = {"spec": {"replicas": 0, "patchID": 0}}

@@ -71,7 +71,7 @@ def ask_for_registration(look: Look[ScaleSet], why: str, *, asked_after: int) ->
 @rule("A9", "a new runner group is told to the service")
 def update_group(look: Look[ScaleSet]) -> Answer | None:
     """Names of groups differ in more than case. An emptied group changes nothing."""
-    known = _annotations(look).get(keys.RUNNER_GROUP_NAME)
+    known = look.once(_annotations).get(keys.RUNNER_GROUP_NAME)
     wanted = text_at(look.document(look.subject.spec), "runnerGroup")
     if known is not None and (not wanted or wanted.lower() == known.lower()):
         return None
@@ -95,7 +95,7 @@ def update_group(look: Look[ScaleSet]) -> Answer | None:
 @rule("A10", "a new name is told to the service")
 def update_name(look: Look[ScaleSet]) -> Answer | None:
     """Names differ in more than case."""
-    known = _annotations(look).get(keys.RUNNER_SCALE_SET_NAME)
+    known = look.once(_annotations).get(keys.RUNNER_SCALE_SET_NAME)
     wanted = text_at(look.document(look.subject.spec), "runnerScaleSetName")
     if known is not None and (not wanted or wanted.lower() == known.lower()):
         return None
