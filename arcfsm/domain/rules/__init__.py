@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from arcfsm.domain.events.decision import Decided, Finding, Verdict
 from arcfsm.domain.instant import Instant, format_instant
 from arcfsm.domain.intents import Intent
@@ -12,7 +14,7 @@ from arcfsm.domain.jsonvalue import digest
 from arcfsm.domain.kinds import StreamId
 from arcfsm.domain.rules.gate import Gated, gate
 from arcfsm.domain.rules.listener import LISTENER_RULES
-from arcfsm.domain.rules.rule import RULES, Answer, Look, RuleEntry, first_answer
+from arcfsm.domain.rules.rule import RULES, A, Answer, Look, RuleEntry, RuleFunction, first_answer
 from arcfsm.domain.rules.runner import RUNNER_RULES
 from arcfsm.domain.rules.runner_set import RUNNER_SET_RULES
 from arcfsm.domain.rules.scale_set import SCALE_SET_RULES
@@ -32,8 +34,8 @@ def decide(world: World, stream: StreamId, now: Instant) -> Decided | None:
     subject = world.aggregate(stream)
     if subject is None or not subject.present:
         return None
-    wanted = _ask(world, subject, stream, now)
-    if wanted is None:
+    wanted, awaiting = _ask(world, subject, stream, now)
+    if wanted is None or (awaiting and not wanted.intents):
         return None
     answer = digest(wanted.model_dump(mode="json", exclude={"answer"}))
     if world.advisory or not wanted.intents:
@@ -49,32 +51,36 @@ def decide(world: World, stream: StreamId, now: Instant) -> Decided | None:
     return _unless_known(world, stream, held, digest(held.model_dump(mode="json", exclude={"answer"})))
 
 
-def _ask(world: World, subject: Aggregate, stream: StreamId, now: Instant) -> Decided | None:
-    answer: Answer | None
-    intents: list[Intent]
-    findings: list[Finding]
+def _ask(world: World, subject: Aggregate, stream: StreamId, now: Instant) -> tuple[Decided | None, bool]:
     if isinstance(subject, Runner):
-        runner = Look(world, subject, stream, now)
-        answer, intents, findings = first_answer(runner, RUNNER_RULES), runner.carried, runner.findings
-    elif isinstance(subject, RunnerSet):
-        runner_set = Look(world, subject, stream, now)
-        answer, intents, findings = first_answer(runner_set, RUNNER_SET_RULES), runner_set.carried, runner_set.findings
-    elif isinstance(subject, Listener):
-        listener = Look(world, subject, stream, now)
-        answer, intents, findings = first_answer(listener, LISTENER_RULES), listener.carried, listener.findings
-    else:
-        scale_set = Look(world, subject, stream, now)
-        answer, intents, findings = first_answer(scale_set, SCALE_SET_RULES), scale_set.carried, scale_set.findings
+        return _conclude(Look(world, subject, stream, now), RUNNER_RULES)
+    if isinstance(subject, RunnerSet):
+        return _conclude(Look(world, subject, stream, now), RUNNER_SET_RULES)
+    if isinstance(subject, Listener):
+        return _conclude(Look(world, subject, stream, now), LISTENER_RULES)
+    return _conclude(Look(world, subject, stream, now), SCALE_SET_RULES)
+
+
+def _conclude(look: Look[A], rules: Sequence[RuleFunction[A]]) -> tuple[Decided | None, bool]:
+    """Return the decision, and whether something that it wants was left out because it is in flight."""
+    answer = first_answer(look, rules)
+    advisory = look.world.advisory
+    return _decided(answer, look.carried, look.findings, advisory=advisory), look.awaiting
+
+
+def _decided(
+    answer: Answer | None, carried: list[Intent], findings: list[Finding], *, advisory: bool
+) -> Decided | None:
     if answer is None:
         return None
     return Decided(
         rule=answer.rule,
-        verdict=Verdict.ACT if intents and answer.verdict is Verdict.SETTLED else answer.verdict,
+        verdict=Verdict.ACT if carried and answer.verdict is Verdict.SETTLED else answer.verdict,
         reason=answer.reason,
-        intents=(*intents, *answer.intents),
+        intents=(*carried, *answer.intents),
         wake_at=answer.wake_at,
         findings=tuple(findings),
-        advisory=world.advisory,
+        advisory=advisory,
     )
 
 

@@ -87,6 +87,8 @@ class Look(Generic[A]):
     now: Instant
     carried: list[Intent] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    awaiting: bool = False
+    """Something that is wanted was left out because it is in flight: without other intents there is nothing to say."""
     _worked_out: dict[object, object] = field(default_factory=dict)
 
     @property

@@ -99,15 +99,18 @@ def is_leaving(world: World, runner: Runner) -> bool:
     effects = _effects(world, runner)
     if effects is None:
         return False
-    return (
-        is_deleted(effects, runner) or effects.flying(_delete_key(runner)) is not None or is_released(effects, runner)
-    )
+    return is_deleted(effects, runner) or is_being_deleted(effects, runner) or is_released(effects, runner)
 
 
 def is_deleted(effects: Effects, runner: Runner) -> bool:
     """Whether the API server took our deletion."""
     deletion = effects.attempt(_delete_key(runner))
     return deletion is not None and deletion.outcome in _GONE
+
+
+def is_being_deleted(effects: Effects, runner: Runner) -> bool:
+    """Whether our deletion is on its way to the API server."""
+    return bool(effects.in_flight) and effects.flying(_delete_key(runner)) is not None
 
 
 def is_released(effects: Effects, runner: Runner) -> bool:

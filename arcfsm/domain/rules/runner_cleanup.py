@@ -22,7 +22,14 @@ from arcfsm.domain.intents import CallService, Intent, ServiceCall, removal_key
 from arcfsm.domain.kinds import AggregateKind, StreamId
 from arcfsm.domain.rules.gate import retry_at
 from arcfsm.domain.rules.rule import Answer, Look, rule
-from arcfsm.domain.rules.runner_buckets import is_deleted, is_released, recorded_id, removal_attempt, sort_runners
+from arcfsm.domain.rules.runner_buckets import (
+    is_being_deleted,
+    is_deleted,
+    is_released,
+    recorded_id,
+    removal_attempt,
+    sort_runners,
+)
 from arcfsm.domain.rules.writes import delete, drop_finalizer, stream_of
 from arcfsm.domain.states import Effects, Runner, RunnerSet
 
@@ -56,7 +63,7 @@ class Cleaning:
     @property
     def finished(self) -> bool:
         """Whether nothing is left to ask, to delete or to wait for: what remains has a job or is on its way out."""
-        return not (self.intents or self.leaving or self.unrecorded or self.broken or self.births)
+        return not (self.intents or self.asked or self.leaving or self.unrecorded or self.broken or self.births)
 
     @property
     def wake_at(self) -> Instant | None:
@@ -151,7 +158,9 @@ def finish_removals(look: Look[RunnerSet]) -> Answer | None:
     """Delete what the service has released, in every case: a released runner gets no job and would hold a slot."""
     for runner in look.once(sort_runners).leaving:
         effects = _effects(look, runner)
-        if is_released(effects, runner) and not is_deleted(effects, runner):
+        if is_being_deleted(effects, runner):
+            look.awaiting = True
+        elif is_released(effects, runner) and not is_deleted(effects, runner):
             if runner.has_registration_finalizer:
                 look.carry(drop_finalizer(look, runner, keys.REGISTRATION_FINALIZER))
             look.carry(delete(runner))
@@ -166,6 +175,9 @@ def _remove(look: Look[RunnerSet], runner: Runner, cleaning: Cleaning) -> None:
         look.find("RunnerIdImpossible", f"runner {runner.name} carries the id {runner_id}; no service knows it")
         return
     cleaning.asked += 1
+    if _in_flight(look, runner):
+        look.awaiting = True
+        return
     if runner_id == 0:
         cleaning.intents.append(delete(runner))
         return

@@ -51,11 +51,17 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
 
     def flying(self, key: str) -> InFlight | None:
         """Return the intent with this key that has no outcome yet."""
-        return next((flight for flight in self.in_flight if flight.key == key), None)
+        for flight in self.in_flight:
+            if flight.key == key:
+                return flight
+        return None
 
     def attempt(self, key: str) -> Attempt | None:
         """Return how the latest intent with this key ended."""
-        return next((attempt for attempt in self.attempts if attempt.key == key), None)
+        for attempt in self.attempts:
+            if attempt.key == key:
+                return attempt
+        return None
 
 
 NO_EFFECTS = Effects()
