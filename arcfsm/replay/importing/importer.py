@@ -26,12 +26,13 @@ from arcfsm.domain.events.controller import (
     SourceOpened,
 )
 from arcfsm.domain.instant import Instant
-from arcfsm.domain.jsonvalue import JsonObject, text_at
+from arcfsm.domain.jsonvalue import Digest, JsonObject, text_at
 from arcfsm.domain.kinds import CONTROLLER_STREAM, RESOURCES, Kind
 from arcfsm.domain.observation import Change, Identity, Observation, RefusedError, Scope, Translator
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.turn import Arrival, Turn, run_turn, timers_due
 from arcfsm.domain.world import World
+from arcfsm.replay.importing.adoption import Adoption
 from arcfsm.replay.importing.blindness import NO_LIST, Blindness
 from arcfsm.replay.importing.listings import Step, steps
 from arcfsm.replay.importing.records import OBJECT_WORDS, Record, Says
@@ -83,7 +84,8 @@ class Plan:
 
     files: Sequence[tuple[SourceFile, Survey]]
     format: str
-    settings: ControllerSettings
+    adoption: Adoption
+    """What the first look at the files says about the controller."""
     rules_version: str
     as_of: Instant | None = None
     batch_events: int = BATCH_EVENTS
@@ -148,8 +150,9 @@ class Importer:
 
     def _open(self, plan: Plan, step: Step) -> None:
         at, events = step.lines[0].at, list[DomainEvent]()
-        if not self._world.head or (self._world.settings, self._world.advisory) != (plan.settings, True):
-            events.append(SettingsDeclared(settings=plan.settings, advisory=True, rules_version=plan.rules_version))
+        settings = plan.adoption.settings(self._world.settings)
+        if not self._world.head or (self._world.settings, self._world.advisory) != (settings, True):
+            events.append(_declared(plan, settings))
         for file, known in plan.files:
             events.append(SourceOpened(name=file.name, format=plan.format, content=known.content))
         if self._world.head and not step.listed and at > self._world.now:
@@ -161,44 +164,38 @@ class Importer:
         end = max(self._world.now, plan.as_of or 0)
         self._turn(plan, [_told(gap, self._world.now) for gap in self._blindness.still_open()])
         self._timers(plan, end)
-        counts = self.tally
-        self._turn(
-            plan,
-            [
-                _told(
-                    SourceExhausted(
-                        name=file.name,
-                        observations=counts.observations,
-                        ignored=counts.ignored,
-                        refused=len(counts.refused),
-                        content=known.content,
-                    ),
-                    end,
-                )
-                for file, known in plan.files
-            ],
+        self._turn(plan, [_told(self._exhausted(file.name, known.content), end) for file, known in plan.files])
+
+    def _exhausted(self, name: str, content: Digest) -> SourceExhausted:
+        counts = self.tally.sources[name]
+        return SourceExhausted(
+            name=name,
+            observations=counts.observations,
+            ignored=counts.ignored,
+            refused=counts.refused,
+            content=content,
         )
 
     # Steps
 
     def _take(self, plan: Plan, step: Step) -> None:
         if step.listed:
-            self._turn(plan, self._list(step))
+            self._turn(plan, self._list(plan, step))
         else:
-            self._turn(plan, self._single(step.lines[0]))
+            self._turn(plan, self._single(plan, step.lines[0]))
         self._last = max(self._last, step.lines[-1].at)
 
-    def _single(self, line: Line) -> Iterator[Arrival]:
+    def _single(self, plan: Plan, line: Line) -> Iterator[Arrival]:
         record = line.record
         if record.says is Says.BROKEN:
             self._blindness.unreadable(line.source, self._last)
-            yield _told(ObservationRefused(where=line.where, reason=record.problem), line.at)
+            yield self._refused(line, record.problem)
         elif record.says is Says.ERROR:
             self._blindness.ended(line.source, self._last, record.problem)
         else:
-            yield from self._observe(line, listed=False)
+            yield from self._observe(plan, line, listed=False)
 
-    def _list(self, step: Step) -> Iterator[Arrival]:
+    def _list(self, plan: Plan, step: Step) -> Iterator[Arrival]:
         cause: int | None = None
         if step.relist:
             yield _told(self._gap(step), step.lines[0].at)
@@ -209,14 +206,14 @@ class Importer:
             for missing in list(self._translator.missing(self._world, step.scopes, uids)):
                 yield _late(missing, step.lines[0].at, cause)
         for line in sorted(step.lines, key=self._rank):
-            yield from self._observe(line, listed=True)
+            yield from self._observe(plan, line, listed=True)
 
     def _gap(self, step: Step) -> GapDetected:
         sources = frozenset(line.source for line in step.lines)
         at = step.lines[0].at
         return self._blindness.listed(sources, step.scopes, min(self._last, at), at, new_epoch=step.new_epoch)
 
-    def _observe(self, line: Line, *, listed: bool) -> Iterator[Arrival]:
+    def _observe(self, plan: Plan, line: Line, *, listed: bool) -> Iterator[Arrival]:
         """Translate one line against the world as it is now: a turn folds what came before it first."""
         record = line.record
         try:
@@ -225,7 +222,8 @@ class Importer:
             if record.says not in OBJECT_WORDS:
                 self._bookmark(record)
                 return
-            self.tally.observations += 1
+            self.tally.observed(line.source)
+            yield from self._upgraded(plan, line, identity)
             translation = self._translator.translate(
                 self._world,
                 Observation(
@@ -237,13 +235,25 @@ class Importer:
                 ),
             )
         except RefusedError as error:
-            yield _told(ObservationRefused(where=line.where, reason=str(error)), line.at)
+            yield self._refused(line, str(error))
             return
         if translation.noise:
-            self.tally.noise[translation.noise] += 1
+            self.tally.ignore(line.source, translation.noise)
         if identity is not None:
             self._seen(identity.scope.kind, identity.version)
         yield from translation.arrivals
+
+    def _upgraded(self, plan: Plan, line: Line, identity: Identity | None) -> Iterator[Arrival]:
+        """Yield other settings where a new listener shows that the recorded controller has other ones now."""
+        if identity is None or identity.scope.kind is not Kind.LISTENER or identity.known_version:
+            return
+        settings = plan.adoption.upgraded(line.record.object, self._world.settings)
+        if line.record.says is not Says.DELETED and settings != self._world.settings:
+            yield _told(_declared(plan, settings), line.at)
+
+    def _refused(self, line: Line, reason: str) -> Arrival:
+        self.tally.sources[line.source].refused += 1
+        return _told(ObservationRefused(where=line.where, reason=reason), line.at)
 
     def _rank(self, line: Line) -> tuple[int, str, str, int]:
         try:
@@ -309,6 +319,10 @@ class _KnownObjects:
 
 def _kind(identity: Identity | None) -> Kind | None:
     return identity.scope.kind if identity is not None else None
+
+
+def _declared(plan: Plan, settings: ControllerSettings) -> SettingsDeclared:
+    return SettingsDeclared(settings=settings, advisory=True, rules_version=plan.rules_version)
 
 
 def _told(event: DomainEvent, at: Instant) -> Arrival:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,6 +19,15 @@ class Refused(NamedTuple):
 
 
 @dataclass(slots=True)
+class SourceTally:
+    """Counts of one of the files of an import."""
+
+    observations: int = 0
+    ignored: int = 0
+    refused: int = 0
+
+
+@dataclass(slots=True)
 class Tally:
     """Counts of one import."""
 
@@ -32,6 +41,17 @@ class Tally:
     """Observations that left no trace, by reason."""
     refused: list[Refused] = field(default_factory=list)
     gaps: list[GapDetected] = field(default_factory=list)
+    sources: defaultdict[str, SourceTally] = field(default_factory=lambda: defaultdict(SourceTally))
+
+    def observed(self, source: str) -> None:
+        """Count a line that speaks of an object."""
+        self.observations += 1
+        self.sources[source].observations += 1
+
+    def ignore(self, source: str, reason: str) -> None:
+        """Count an observation that leaves no trace."""
+        self.noise[reason] += 1
+        self.sources[source].ignored += 1
 
     @property
     def ignored(self) -> int:

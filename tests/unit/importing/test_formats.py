@@ -86,7 +86,9 @@ def test_compressed_files(tmp_path):
     path.write_bytes(gzip.compress("".join(json.dumps(one) + "\n" for one in timed()).encode()))
     assert bring_in(path).told == TOLD
     plain = write(tmp_path / "watch.jsonl", timed())
-    contents = {survey(SourceFile(str(one)), Adoption(), lambda _bytes: None).content for one in (path, plain)}
+    contents = {
+        survey(SourceFile(str(one)), Adoption({}, clean=str), lambda _bytes: None).content for one in (path, plain)
+    }
     assert len(contents) == 1, "compressed or not, it is the same file"
 
 
@@ -173,11 +175,11 @@ def test_a_file_of_something_else_is_refused(tmp_path, content, says):
     path = tmp_path / "x"
     path.write_text(content)
     with pytest.raises(UnreadableSourceError, match=says):
-        survey(SourceFile(str(path)), Adoption(), lambda _bytes: None)
+        survey(SourceFile(str(path)), Adoption({}, clean=str), lambda _bytes: None)
 
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UnreadableSourceError, match="does not exist"):
-        survey(SourceFile(str(tmp_path / "none")), Adoption(), lambda _bytes: None)
+        survey(SourceFile(str(tmp_path / "none")), Adoption({}, clean=str), lambda _bytes: None)
     with pytest.raises(UnreadableSourceError, match="is a directory"):
-        survey(SourceFile(str(tmp_path)), Adoption(), lambda _bytes: None)
+        survey(SourceFile(str(tmp_path)), Adoption({}, clean=str), lambda _bytes: None)

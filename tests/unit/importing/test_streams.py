@@ -311,6 +311,20 @@ def test_the_controllers_settings_are_read_off_what_it_made(recorder, tmp_path):
     assert said.world.settings.listener_image == "mine:1"
 
 
+def test_a_controller_that_was_upgraded_has_other_settings_from_then_on(recorder, tmp_path):
+    recorder.say("ADDED", recorder.cluster.scale_set())
+    old = recorder.say("ADDED", recorder.cluster.listener(image="arc:1"))
+    recorder.tick(MINUTE)
+    recorder.say("DELETED", recorder.cluster.write(old))
+    new = recorder.cluster.listener(image="arc:2")
+    new["metadata"]["uid"] = "new"
+    recorder.say("ADDED", new)
+    found = bring_in(write(tmp_path / "w", recorder.lines))
+    assert [one.event.settings.listener_image for one in found.of("SettingsDeclared")] == ["arc:1", "arc:2"]
+    pinned = bring_in(tmp_path / "w", listener_image="arc:3")
+    assert [one.event.settings.listener_image for one in pinned.of("SettingsDeclared")] == ["arc:3"]
+
+
 def test_the_end_is_a_moment_like_any_other(recorder, tmp_path):
     recorder.scene()
     path = write(tmp_path / "w", recorder.lines)

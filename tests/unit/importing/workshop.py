@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from arcfsm.cluster.redaction import redact_text
 from arcfsm.cluster.translator import ObjectTranslator
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.decision import Decided
@@ -52,14 +53,14 @@ def bring_in(
 ) -> Imported:
     """Import files into a world; a new translator each time, as a new process would have."""
     world = world or World()
-    adoption = Adoption()
+    adoption = Adoption(overrides, clean=redact_text)
     surveyed = [(source, survey(source, adoption, lambda _bytes: None)) for source in map(SourceFile, map(str, files))]
     batches: list[Batch] = []
     importer = Importer(world, ObjectTranslator(), write=batches.append, clock=lambda: 0)
     plan = Plan(
         files=surveyed,
         format="watch",
-        settings=adoption.settings(world.settings, overrides),
+        adoption=adoption,
         rules_version="test",
         as_of=as_of,
         batch_events=batch_events,
