@@ -26,7 +26,7 @@ from arcfsm.domain.events.scale_set import ScaleSetFacts, ScaleSetMetadataChange
 from arcfsm.domain.fold import fold_listener, fold_runner, fold_runner_set, fold_scale_set, issue, settle
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.intents import ServiceCall
-from arcfsm.domain.jsonvalue import Digest
+from arcfsm.domain.jsonvalue import Digest, text_at
 from arcfsm.domain.keys import LISTENER_CONFIG_SUFFIX
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
 from arcfsm.domain.memo import Memo
@@ -258,6 +258,8 @@ class World:
         after = _versioned(fold_scale_set(before, event, journaled.at), journaled)
         if isinstance(event, ScaleSetFacts | ScaleSetSpecChanged | ScaleSetMetadataChanged):
             after = replace(after, changed_seq=journaled.seq)
+        if isinstance(event, ScaleSetSpecChanged) and self._naming(before.spec) != self._naming(after.spec):
+            after = replace(after, named_at=journaled.at)
         self.scale_sets[uid] = after
         self._name(journaled.stream, after)
         if not after.present and before.present:
@@ -319,6 +321,10 @@ class World:
             self._listeners_of.release(uid)
             del self.listeners[uid]
         return _transition(journaled, before, after)
+
+    def _naming(self, spec: Digest) -> tuple[str, str]:
+        found = self.documents.mapping(spec)
+        return text_at(found, "runnerGroup"), text_at(found, "githubConfigUrl")
 
     def _bereft(self, journaled: JournaledEvent, listener: Listener) -> None:
         owner = self.scale_set_named(listener.scale_set_namespace, listener.scale_set_name)

@@ -73,15 +73,17 @@ class Cleaning:
     def __str__(self) -> str:
         parts = (
             (self.reaped, "is over and deleted", "are over and deleted"),
-            (self.asked, "is idle and released", "are idle and released"),
-            (self.leaving, "is leaving", "are leaving"),
-            (self.going, "is being deleted", "are being deleted"),
-            (self.births, "is being created", "are being created"),
+            (self.asked, "is idle and asked to go", "are idle and asked to go"),
+            (self.leaving, "was let go and is deleted", "were let go and are deleted"),
             (self.unrecorded, "has no recorded id yet", "have no recorded id yet"),
             (self.broken, "has an impossible id", "have impossible ids"),
             (self.busy, "keeps its job", "keep their jobs"),
         )
-        return ", ".join(f"{count} {one if count == 1 else more}" for count, one, more in parts if count)
+        counted = [f"{count} {one if count == 1 else more}" for count, one, more in parts if count]
+        # Those that come and go by themselves are not counted: a reason holds until something else is true.
+        coming = ["some are being created"] if self.births else []
+        going = ["some are being deleted"] if self.going else []
+        return ", ".join((*counted, *coming, *going))
 
     def explain(self, purpose: str) -> str:
         """Say for what it is done, and what is done."""

@@ -146,14 +146,18 @@ def keep_gate(look: Look[RunnerSet]) -> Answer | None:
     being_born = look.effects.flying(births_key(subject.namespace, subject.name, subject.patch_id)) is not None
     if subject.patch_id == 0 or (subject.patch_id != buckets.latest_patch_id and not being_born):
         return None
-    if being_born:
-        return _at_rest(look, wait("S11", f"runners for patch {subject.patch_id} are being created"))
     short = subject.replicas - scale_up_total(buckets)
-    if (unborn := min(subject.due, short)) > 0:
+    unborn = min(subject.due, short)
+    # Where others create, all that can be seen of a birth under way is that it is not over yet.
+    patience = subject.wished_at + look.settings.stalled_after if look.world.advisory else look.now
+    if being_born or (unborn > 0 and patience > look.now):
+        wake_at = None if being_born else patience
+        return _at_rest(look, wait("S11", f"runners for patch {subject.patch_id} are being created", wake_at))
+    if unborn > 0:
         reason = f"{many(unborn, 'runner')} for patch {subject.patch_id} never came to be; creating again"
         return act("S11", reason, _create(look, unborn))
     if short > 0:
-        have = f"{buckets.total} of {many(subject.replicas, 'runner')}"
+        have = f"{buckets.total} of {subject.replicas} runners"
         reason = f"{have} exist; patch {subject.patch_id} is served, only a new one brings more"
         return _at_rest(look, hold("S8", reason))
     return _at_rest(look, settled("S8", f"patch {subject.patch_id} is served: {many(buckets.total, 'runner')}"))
@@ -198,7 +202,7 @@ def scale_up(look: Look[RunnerSet]) -> Answer | None:
     have = scale_up_total(buckets)
     if have >= subject.replicas:
         return None
-    exist = f"{have} of {many(subject.replicas, 'runner')} exist"
+    exist = f"{have} of {subject.replicas} runners exist"
     same = same_incarnation(subject.marker_incarnation, subject.incarnation)
     if subject.patch_id != 0 and subject.finished_marker == subject.patch_id and same:
         reason = (
@@ -236,10 +240,10 @@ def scale_down(look: Look[RunnerSet]) -> Answer | None:
 def rest(look: Look[RunnerSet]) -> Answer:
     """Nothing is too many and nothing is missing."""
     subject, buckets = look.subject, look.once(sort_runners)
-    have = many(scale_up_total(buckets), "runner")
-    if scale_up_total(buckets) == buckets.total == subject.replicas:
+    have = many(buckets.total, "runner")
+    if buckets.total == subject.replicas:
         return _at_rest(look, settled("S14", f"{have} as wanted"))
-    return _at_rest(look, settled("S14", f"{have} come or go, {subject.replicas} wanted: enough"))
+    return _at_rest(look, settled("S14", f"{have} of {subject.replicas} wanted, and enough still come or go"))
 
 
 RUNNER_SET_RULES: tuple[RuleFunction[RunnerSet], ...] = (
@@ -289,7 +293,9 @@ def _at_rest(look: Look[RunnerSet], answer: Answer) -> Answer:
     """What is carried along is something to do, and where nothing else is, the answer says so."""
     if not look.carried:
         return answer
-    return act("S14" if look.subject.phase == phases.NONE else answer.rule, answer.reason)
+    if look.subject.phase == phases.NONE:
+        return act("S14", f"recording phase {phases.RUNNING}; {answer.reason}", wake_at=answer.wake_at)
+    return act(answer.rule, answer.reason, wake_at=answer.wake_at)
 
 
 def _cleaning_answer(

@@ -25,6 +25,8 @@ class ScaleSet(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Digest = ""
     changed_seq: int = 0
     """Seq of the latest change of spec or metadata: earlier answers of the service are not about it (A8–A10)."""
+    named_at: Instant = 0
+    """When runner group or URL last changed, from which its listener has its name (M9); 0 where they never did."""
     bereft_seq: int = 0
     """Seq at which a listener of it last vanished: the service is asked again before a new one (A17)."""
     scale_set_id: int = 0

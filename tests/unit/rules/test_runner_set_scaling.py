@@ -371,7 +371,7 @@ def test_S13_a_released_runner_is_deleted_though_the_wish_grew_again(lab):
     lab.script("remove-runner runner_id=2", Result(before=lambda: lab.fold(ers, wish)))
     done = tell(lab, lab.drive(ers))
     assert [*released("a"), *released("b")] == [line for line in done if line.startswith(("patch", "delete"))]
-    assert lab.last(ers).reason == "3 runners come or go, 3 wanted: enough"
+    assert lab.last(ers).reason == "1 runner of 3 wanted, and enough still come or go"
     for name in "ab":
         lab.fold(StreamId(AggregateKind.RUNNER, lab.world.runner_named("arc-runners", name).uid), RunnerGone())
     assert tell(lab, lab.drive(ers)) == ["create 2 ER for patch 4"]
