@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from arcfsm.domain.jsonvalue import Digest
 from arcfsm.domain.kinds import Kind, StreamId
@@ -42,6 +42,13 @@ class _Intent(BaseModel):
 
     target: StreamId
     """The aggregate that remembers this intent while it is in flight and how it ended."""
+
+    @model_serializer(mode="wrap")
+    def _tagged(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # The tag tells the reader which intent this is; it is written even where defaults are left out.
+        fields: dict[str, Any] = handler(self)
+        fields["action"] = getattr(self, "action", "")
+        return fields
 
     @property
     def key(self) -> str:

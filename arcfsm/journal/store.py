@@ -1,0 +1,285 @@
+"""The journal: append, read, resume points, snapshots, documents."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final, NamedTuple, Self
+
+import orjson
+from sqlalchemy import Connection, Engine, Select, func, insert, select, text
+
+from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.jsonvalue import Digest, Json, canonical
+from arcfsm.domain.kinds import StreamId
+from arcfsm.domain.world import Transition
+from arcfsm.journal.chain import GENESIS, HASHED, Row, chained
+from arcfsm.journal.database import open_engine, parse_url
+from arcfsm.journal.errors import DeposedError, JournalConflictError, JournalDamagedError, JournalReadOnlyError, mapped
+from arcfsm.journal.migration import require_current, upgrade
+from arcfsm.journal.projection import project
+from arcfsm.journal.rows import from_row, to_row
+from arcfsm.journal.tables import DOCUMENTS, EVENTS, METADATA, RESUME_POINTS, SNAPSHOTS, WRITERS
+
+PAGE: Final = 2_000
+"""Rows that a reader holds at once."""
+LOCK: Final = 0x617263_66736D
+"""PostgreSQL advisory lock of the appender: the letters `arcfsm`."""
+
+
+class Head(NamedTuple):
+    """Where the journal ends."""
+
+    seq: int
+    hash: bytes
+    epoch: int
+    """The newest epoch that anybody claimed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """What one transaction adds."""
+
+    events: Sequence[JournaledEvent]
+    transitions: Sequence[Transition] = ()
+    resume_points: Mapping[str, str] = field(default_factory=dict)
+
+
+class Journal:
+    """An open journal. One writer at a time; readers don't disturb it."""
+
+    def __init__(self, engine: Engine, where: str, *, read_only: bool) -> None:
+        self._engine = engine
+        self.where = where
+        """The URL, without its password."""
+        self.read_only = read_only
+        self._stored: set[Digest] = set()
+        self._head: Head | None = None
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = False, read_only: bool = False) -> Self:
+        """Open a journal; with `create`, make or upgrade it first. Raises JournalError."""
+        where = parse_url(url).render_as_string()
+        with mapped(where):
+            engine = open_engine(url, create=create, read_only=read_only)
+        opened = cls(engine, where, read_only=read_only)
+        try:
+            with mapped(where):
+                if create:
+                    upgrade(engine)
+                require_current(engine, where)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Writing
+
+    def claim_epoch(self, holder: str) -> int:
+        """Become the writer: every earlier one is deposed from here on."""
+        with self._writing() as connection:
+            epoch = (connection.scalar(select(func.max(WRITERS.c.epoch))) or 0) + 1
+            row = {"epoch": epoch, "holder": holder, "claimed_at": time.time_ns() // 1000}
+            connection.execute(insert(WRITERS), [row])
+        self._head = None
+        return epoch
+
+    def append(self, batch: Batch, document: Callable[[Digest], Json]) -> Head:
+        """Add a batch in one transaction; `document` gives what the events refer to.
+
+        Raises JournalConflictError where the events don't continue the journal, DeposedError where a newer epoch was
+        claimed, and other JournalErrors; then nothing of the batch is stored.
+        """
+        if not batch.events:
+            return self.head
+        head = self._head or self.head
+        with self._writing() as connection:
+            self._admit(connection, batch.events, head)
+            previous = head.hash
+            rows = []
+            for journaled in batch.events:
+                row = to_row(journaled)
+                hashed = chained(previous, row)
+                rows.append({**row._asdict(), "prev_hash": previous, "hash": hashed})
+                previous = hashed
+            fresh = self._fresh_documents(connection, batch.events, document)
+            if fresh:
+                connection.execute(insert(DOCUMENTS), fresh)
+            connection.execute(insert(EVENTS), rows)
+            project(connection, batch.events, batch.transitions)
+            self._resume(connection, batch.resume_points)
+        self._stored.update(row["digest"] for row in fresh)
+        self._head = Head(batch.events[-1].seq, previous, batch.events[-1].epoch)
+        return self._head
+
+    def save_snapshot(self, seq: int, format_name: str, world: bytes) -> None:
+        """Keep a folded world as of a seq."""
+        with self._writing() as connection:
+            connection.execute(SNAPSHOTS.delete().where(SNAPSHOTS.c.seq == seq))
+            row = {"seq": seq, "format": format_name, "taken_at": time.time_ns() // 1000, "world": world}
+            connection.execute(insert(SNAPSHOTS), [row])
+
+    # Reading
+
+    @property
+    def head(self) -> Head:
+        """Where the journal ends now."""
+        with self._reading() as connection:
+            last = connection.execute(
+                select(EVENTS.c.seq, EVENTS.c.hash).order_by(EVENTS.c.seq.desc()).limit(1)
+            ).first()
+            epoch = connection.scalar(select(func.max(WRITERS.c.epoch))) or 0
+        return Head(last.seq, bytes(last.hash), epoch) if last else Head(0, GENESIS, epoch)
+
+    def events(
+        self,
+        *,
+        from_seq: int = 1,
+        to_seq: int | None = None,
+        stream: StreamId | None = None,
+        types: Sequence[str] = (),
+        correlation: str = "",
+        newest_first: bool = False,
+    ) -> Iterator[JournaledEvent]:
+        """Yield events in order of seq, a page at a time, so that a journal of any length fits into memory."""
+        wanted = select(*(EVENTS.c[name] for name in HASHED))
+        if stream is not None:
+            wanted = wanted.where(EVENTS.c.stream == str(stream))
+        if types:
+            wanted = wanted.where(EVENTS.c.type.in_(types))
+        if correlation:
+            wanted = wanted.where(EVENTS.c.correlation == correlation)
+        for row in self.pages(wanted, EVENTS.c.seq, from_seq, to_seq, newest_first=newest_first):
+            yield from_row(Row(*row))
+
+    def pages(
+        self, wanted: Select[Any], seq: Any, from_seq: int, to_seq: int | None, *, newest_first: bool = False
+    ) -> Iterator[Any]:
+        """Yield the rows of a query in order of its seq column, page by page, each in a short transaction."""
+        lowest, highest = from_seq, to_seq
+        while True:
+            page = wanted.where(seq >= lowest).limit(PAGE)
+            if highest is not None:
+                page = page.where(seq <= highest)
+            page = page.order_by(seq.desc() if newest_first else seq)
+            with self._reading() as connection:
+                rows = connection.execute(page).all()
+            yield from rows
+            if len(rows) < PAGE:
+                return
+            position = list(wanted.selected_columns).index(seq)
+            if newest_first:
+                highest = rows[-1][position] - 1
+            else:
+                lowest = rows[-1][position] + 1
+
+    def document(self, wanted: Digest) -> Json:
+        """Return a document. Raises JournalDamagedError if it is missing or not what its digest says."""
+        with self._reading() as connection:
+            content = connection.scalar(select(DOCUMENTS.c.content).where(DOCUMENTS.c.digest == wanted))
+        if content is None:
+            raise JournalDamagedError(
+                f"journal {self.where}: document {wanted[:12]}… is missing; run `arcfsm journal verify`"
+            )
+        value: Json = orjson.loads(content)
+        return value
+
+    def resume_points(self) -> dict[str, str]:
+        """Return how far each source was read."""
+        with self._reading() as connection:
+            rows = connection.execute(select(RESUME_POINTS).order_by(RESUME_POINTS.c.name)).all()
+        return {row.name: row.value for row in rows}
+
+    def latest_snapshot(self, format_name: str, *, at_or_before: int | None = None) -> tuple[int, bytes] | None:
+        """Return the newest snapshot of this format, if there is one."""
+        wanted = select(SNAPSHOTS.c.seq, SNAPSHOTS.c.world).where(SNAPSHOTS.c.format == format_name)
+        if at_or_before is not None:
+            wanted = wanted.where(SNAPSHOTS.c.seq <= at_or_before)
+        with self._reading() as connection:
+            found = connection.execute(wanted.order_by(SNAPSHOTS.c.seq.desc()).limit(1)).first()
+        return (found.seq, bytes(found.world)) if found else None
+
+    def size_bytes(self) -> int:
+        """Return how much room the journal takes on disk."""
+        with self._reading() as connection:
+            if connection.dialect.name == "postgresql":
+                tables = [f"pg_total_relation_size('{table.name}')" for table in METADATA.sorted_tables]
+                return int(connection.scalar(text(f"SELECT {' + '.join(tables)}")) or 0)
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar() or 0
+            return int(pages) * int(connection.exec_driver_sql("PRAGMA page_size").scalar() or 0)
+
+    def rows(self, query: Select[Any]) -> Sequence[Any]:
+        """Return the rows of a query over the projections."""
+        with self._reading() as connection:
+            return connection.execute(query).all()
+
+    # Inside one transaction
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        if self.read_only:
+            raise JournalReadOnlyError(f"journal {self.where} was opened for reading only")
+        with mapped(self.where), self._engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with mapped(self.where), self._engine.connect() as connection:
+            yield connection
+
+    def _admit(self, connection: Connection, events: Sequence[JournaledEvent], head: Head) -> None:
+        """Check that the events continue the journal and that their epoch is the newest."""
+        newest = connection.scalar(select(func.max(WRITERS.c.epoch))) or 0
+        if any(journaled.epoch < newest for journaled in events):
+            raise DeposedError(
+                f"journal {self.where}: epoch {newest} was claimed by another writer; this one must stop"
+            )
+        last = connection.scalar(select(func.max(EVENTS.c.seq))) or 0
+        expected = range(head.seq + 1, head.seq + 1 + len(events))
+        if last != head.seq or [journaled.seq for journaled in events] != list(expected):
+            self._head = None
+            raise JournalConflictError(
+                f"journal {self.where} ends at {last}, the new events begin at {events[0].seq}: "
+                "another writer was faster"
+            )
+
+    def _fresh_documents(
+        self, connection: Connection, events: Sequence[JournaledEvent], document: Callable[[Digest], Json]
+    ) -> list[dict[str, str]]:
+        wanted = dict.fromkeys(
+            found for journaled in events for found in journaled.event.documents() if found not in self._stored
+        )
+        if not wanted:
+            return []
+        known = set(connection.scalars(select(DOCUMENTS.c.digest).where(DOCUMENTS.c.digest.in_(list(wanted)))))
+        self._stored |= known
+        rows = []
+        for name in wanted:
+            if name not in known:
+                content = canonical(document(name))
+                if sha256(content).hexdigest() != name:
+                    raise JournalDamagedError(f"document {name[:12]} is not what its digest says; nothing was stored")
+                rows.append({"digest": name, "content": content.decode()})
+        return rows
+
+    @staticmethod
+    def _resume(connection: Connection, points: Mapping[str, str]) -> None:
+        for name, value in sorted(points.items()):
+            done = connection.execute(RESUME_POINTS.update().where(RESUME_POINTS.c.name == name).values(value=value))
+            if done.rowcount == 0:
+                connection.execute(insert(RESUME_POINTS), [{"name": name, "value": value}])

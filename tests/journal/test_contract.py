@@ -1,0 +1,229 @@
+"""What a journal promises, on SQLite and on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from sqlalchemy import select
+
+from arcfsm.domain.documents import Documents
+from arcfsm.domain.envelope import Source
+from arcfsm.domain.events.controller import GapDetected
+from arcfsm.domain.events.runner import RunnerCreated, RunnerGone, RunnerPhaseChanged
+from arcfsm.domain.kinds import CONTROLLER_STREAM, AggregateKind, StreamId
+from arcfsm.domain.turn import Arrival, run_turn
+from arcfsm.domain.world import World
+from arcfsm.journal import (
+    Batch,
+    DeposedError,
+    Journal,
+    JournalConflictError,
+    JournalDamagedError,
+    JournalReadOnlyError,
+    verify,
+)
+from arcfsm.journal.migration import downgrade, schema_of
+from arcfsm.journal.tables import GAPS, OBJECTS, TRANSITIONS
+
+
+class Writer:
+    """A world and its journal, as every writer has them."""
+
+    def __init__(self, journal: Journal, epoch: int = 0) -> None:
+        self.journal = journal
+        self.world = World(Documents(journal.document))
+        self.epoch = epoch or journal.claim_epoch("test")
+
+    def runner(self, number: int):
+        stream = StreamId(AggregateKind.RUNNER, f"er-{number}")
+        document = self.world.documents.intern({"labels": {"n": str(number)}})
+        created = RunnerCreated(
+            namespace="ns",
+            name=f"runner-{number}",
+            created_at=number,
+            owner_uid="ers",
+            owner_name="demo",
+            metadata=document,
+            spec=document,
+        )
+        return [
+            Arrival(
+                stream=stream, event=created, source=Source.WATCH, observed_at=number, resource_version=str(number)
+            ),
+            Arrival(stream=stream, event=RunnerPhaseChanged(phase="Pending"), source=Source.WATCH, actor="arc"),
+        ]
+
+    def write(self, *arrivals: Arrival, points=None):
+        turn = run_turn(self.world, arrivals, recorded_at=1_000_000 + self.world.head, epoch=self.epoch)
+        batch = Batch(events=turn.events, transitions=turn.transitions, resume_points=points or {})
+        return self.journal.append(batch, self.world.documents.get)
+
+
+@pytest.fixture
+def journal(journal_url):
+    with Journal.open(journal_url, create=True) as opened:
+        yield opened
+
+
+def test_what_was_appended_is_read_back_in_order_and_whole(journal):
+    writer = Writer(journal)
+    for number in range(5):
+        writer.write(*writer.runner(number), points={"runners": str(number)})
+    found = list(journal.events())
+    assert [one.seq for one in found] == list(range(1, 11))
+    assert [one.version for one in found] == [1, 2] * 5
+    assert found[0].event.name == "runner-0"
+    assert found[0].observed_at == 0
+    assert found[1].actor == "arc"
+    assert {one.epoch for one in found} == {writer.epoch}
+    assert [one.turn for one in found] == [1, 1, 3, 3, 5, 5, 7, 7, 9, 9]
+    assert journal.resume_points() == {"runners": "4"}
+    assert journal.document(found[0].event.spec) == {"labels": {"n": "0"}}
+    assert verify(journal).sound
+
+
+def test_reading_pages_without_end(journal, monkeypatch):
+    monkeypatch.setattr("arcfsm.journal.store.PAGE", 3)
+    writer = Writer(journal)
+    for number in range(5):
+        writer.write(*writer.runner(number))
+    assert [one.seq for one in journal.events(from_seq=2, to_seq=9)] == list(range(2, 10))
+    assert [one.seq for one in journal.events(newest_first=True)] == list(range(10, 0, -1))
+    stream = StreamId(AggregateKind.RUNNER, "er-3")
+    assert [one.seq for one in journal.events(stream=stream)] == [7, 8]
+    assert [one.seq for one in journal.events(types=["RunnerCreated"])] == [1, 3, 5, 7, 9]
+
+
+def test_projections_are_written_with_the_events(journal):
+    writer = Writer(journal)
+    writer.write(*writer.runner(1))
+    gap = GapDetected(scope="pods", reason="410", since=1, until=2)
+    writer.write(Arrival(stream=CONTROLLER_STREAM, event=gap, source=Source.WATCH))
+    writer.write(Arrival(stream=StreamId(AggregateKind.RUNNER, "er-1"), event=RunnerGone(), source=Source.WATCH))
+    moved = journal.rows(select(TRANSITIONS.c.before, TRANSITIONS.c.after).order_by(TRANSITIONS.c.seq))
+    assert [tuple(row) for row in moved] == [("unseen", "provisioning"), ("provisioning", "gone")]
+    assert journal.rows(select(GAPS.c.reason))[0].reason == "410"
+    (known,) = journal.rows(select(OBJECTS))
+    assert (known.namespace, known.name, known.first_seq, known.gone_seq) == ("ns", "runner-1", 1, 4)
+
+
+def test_people_read_times_and_names_in_a_view(journal):
+    writer = Writer(journal)
+    writer.write(*writer.runner(1))
+    with journal._reading() as connection:
+        row = connection.exec_driver_sql("SELECT at, name, type FROM journal ORDER BY seq LIMIT 1").one()
+    assert tuple(row) == ("1970-01-01T00:00:00.000001Z", "runner-1", "RunnerCreated")
+
+
+def test_the_second_of_two_writers_loses_cleanly(journal_url):
+    with Journal.open(journal_url, create=True) as first, Journal.open(journal_url) as second:
+        one = Writer(first)
+        two = Writer(second, epoch=one.epoch)
+        one.write(*one.runner(1))
+        with pytest.raises(JournalConflictError, match="another writer was faster"):
+            two.write(*two.runner(2))
+        assert [event.event.name for event in first.events(types=["RunnerCreated"])] == ["runner-1"]
+        assert verify(first).sound
+
+
+def test_racing_writers_leave_a_gapless_sound_journal(journal_url):
+    with Journal.open(journal_url, create=True) as opened:
+        epoch = opened.claim_epoch("race")
+    won = []
+
+    def race(number):
+        with Journal.open(journal_url) as mine:
+            writer = Writer(mine, epoch=epoch)
+            for journaled in mine.events():
+                writer.world.apply(journaled)
+            try:
+                writer.write(*writer.runner(number))
+            except JournalConflictError:
+                return
+            won.append(number)
+
+    threads = [threading.Thread(target=race, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with Journal.open(journal_url, read_only=True) as opened:
+        assert won
+        assert opened.head.seq == 2 * len(won)
+        assert verify(opened).sound
+
+
+def test_a_deposed_writer_can_not_append(journal_url):
+    with Journal.open(journal_url, create=True) as first, Journal.open(journal_url) as second:
+        deposed = Writer(first)
+        deposed.write(*deposed.runner(1))
+        second.claim_epoch("the next one")
+        with pytest.raises(DeposedError, match="must stop"):
+            deposed.write(*deposed.runner(2))
+        assert first.head.seq == 2
+
+
+def test_nothing_of_a_failed_append_stays(journal):
+    writer = Writer(journal)
+    head = writer.write(*writer.runner(1), points={"runners": "1"})
+    turn = run_turn(writer.world, writer.runner(2), recorded_at=9, epoch=writer.epoch)
+
+    def missing(_digest):
+        raise KeyError("gone")
+
+    with pytest.raises(KeyError):
+        journal.append(Batch(events=turn.events, resume_points={"runners": "2"}), missing)
+    assert journal.head == head
+    assert journal.resume_points() == {"runners": "1"}
+    assert journal.append(Batch(events=turn.events), writer.world.documents.get).seq == 4
+
+
+def test_a_document_that_is_not_what_its_digest_says_is_refused(journal):
+    writer = Writer(journal)
+    turn = run_turn(writer.world, writer.runner(1), recorded_at=1, epoch=writer.epoch)
+    with pytest.raises(JournalDamagedError, match="nothing was stored"):
+        journal.append(Batch(events=turn.events), lambda _digest: {"other": "content"})
+    assert journal.head.seq == 0
+
+
+def test_a_reader_can_not_write(journal_url):
+    Journal.open(journal_url, create=True).close()
+    with Journal.open(journal_url, read_only=True) as opened, pytest.raises(JournalReadOnlyError):
+        opened.claim_epoch("reader")
+
+
+def test_the_newest_snapshot_of_the_format_is_found(journal):
+    for seq, form in ((3, "a"), (7, "a"), (9, "b")):
+        journal.save_snapshot(seq, form, f"world {seq}".encode())
+    assert journal.latest_snapshot("a") == (7, b"world 7")
+    assert journal.latest_snapshot("a", at_or_before=6) == (3, b"world 3")
+    assert journal.latest_snapshot("c") is None
+    journal.save_snapshot(7, "a", b"again")
+    assert journal.latest_snapshot("a") == (7, b"again")
+
+
+def test_migrations_go_down_and_up_again(journal_url):
+    with Journal.open(journal_url, create=True) as opened:
+        downgrade(opened._engine, "base")
+    assert schema_of(journal_url) == ""
+    with Journal.open(journal_url, create=True) as opened:
+        assert opened.head.seq == 0
+    assert schema_of(journal_url) == "0001"
+
+
+def test_several_processes_may_upgrade_at_once(journal_url):
+    failures = []
+
+    def upgrade():
+        try:
+            Journal.open(journal_url, create=True).close()
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=upgrade) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
