@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tests.unit.rules.harness import Lab, Result
-
 from arcfsm.domain import keys
 from arcfsm.domain.events.decision import Outcome
 from arcfsm.domain.events.scale_set import ScaleSetMetadataChanged, ScaleSetSpecChanged
 from arcfsm.domain.intents import CallService, ServiceCall
 from arcfsm.domain.kinds import Kind, StreamId
 from arcfsm.domain.manifests import listener_manifest, runner_set_manifest, subject
+from tests.unit.rules.harness import Lab, Result
 
 
 class Scene(NamedTuple):

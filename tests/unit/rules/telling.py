@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from tests.unit.rules.harness import Lab
-
 from arcfsm.domain.intents import CallService, CreateObject, CreateRunners, DeleteObject, Intent, PatchObject
 from arcfsm.domain.kinds import Kind
+from tests.unit.rules.harness import Lab
 
 _SHORT = {Kind.SCALE_SET: "ARS", Kind.RUNNER_SET: "ERS", Kind.RUNNER: "ER", Kind.LISTENER: "AL"}
 

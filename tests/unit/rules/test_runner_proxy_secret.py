@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.rules.harness import CONTROLLER_STREAM, NAMESPACE, Lab, Result
-from tests.unit.rules.telling import tell
 
 from arcfsm.domain.events.decision import Outcome
 from arcfsm.domain.events.dependent import DependentChanged, DependentGone
@@ -12,6 +10,8 @@ from arcfsm.domain.events.runner_set import RunnerSpecPublished
 from arcfsm.domain.instant import MINUTE, SECOND
 from arcfsm.domain.intents import SecretRecipe, WriteSecret
 from arcfsm.domain.kinds import Kind
+from tests.unit.rules.harness import CONTROLLER_STREAM, NAMESPACE, Lab, Result
+from tests.unit.rules.telling import tell
 
 NAME = "demo-754b578d-runner-proxy"
 WRITE = f"write Secret {NAMESPACE}/{NAME}"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.rules.harness import Lab, Result
-from tests.unit.rules.telling import tell
 
 from arcfsm.domain import keys
 from arcfsm.domain.events.decision import Outcome, Verdict
@@ -13,6 +11,8 @@ from arcfsm.domain.events.runner_set import RunnerSetScaled, RunnerSpecPublished
 from arcfsm.domain.facts import Job
 from arcfsm.domain.instant import MINUTE, SECOND
 from arcfsm.domain.kinds import AggregateKind, StreamId
+from tests.unit.rules.harness import Lab, Result
+from tests.unit.rules.telling import tell
 
 BUSY = Result(Outcome.BUSY)
 ERROR = Result(Outcome.FAILED, detail="500 Internal Server Error", status=500)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.rules.harness import Lab, Result
-from tests.unit.rules.telling import tell
 
 from arcfsm.domain import keys
 from arcfsm.domain.events.decision import Outcome, Verdict
@@ -13,6 +11,8 @@ from arcfsm.domain.events.runner_set import RunnerSetScaled
 from arcfsm.domain.instant import MINUTE, SECOND
 from arcfsm.domain.intents import CreateRunners, PatchObject
 from arcfsm.domain.kinds import AggregateKind, StreamId
+from tests.unit.rules.harness import Lab, Result
+from tests.unit.rules.telling import tell
 
 BUSY = Result(Outcome.BUSY)
 NOT_FOUND = Result(Outcome.NOT_FOUND)
@@ -235,7 +235,7 @@ def test_H10_reaping_and_scaling_are_two_decisions(lab):
     assert tell(lab, lab.drive(ers)) == ["delete ER done", "create 2 ER for patch 0"]
 
 
-# S8: incarnations
+# S8, and who speaks: the incarnations of listeners
 
 
 def test_T152_deleting_runners_keep_the_gate_closed(lab):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.rules.harness import LISTENER, Lab, Result
-from tests.unit.rules.scenes import scene, service
-from tests.unit.rules.telling import tell
 
 from arcfsm.domain import keys
 from arcfsm.domain.events.decision import Outcome, Verdict
@@ -14,6 +11,9 @@ from arcfsm.domain.events.runner_set import RunnerSetGone
 from arcfsm.domain.instant import SECOND
 from arcfsm.domain.intents import ReadObject, ServiceCall
 from arcfsm.domain.kinds import Kind
+from tests.unit.rules.harness import LISTENER, Lab, Result
+from tests.unit.rules.scenes import scene, service
+from tests.unit.rules.telling import tell
 
 ERROR = Result(Outcome.FAILED, status=500, detail="500 Internal Server Error")
 FORBIDDEN = Result(Outcome.FORBIDDEN, status=403, detail="forbidden")

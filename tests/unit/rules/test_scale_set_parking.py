@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.rules.harness import LISTENER, Lab, Result
-from tests.unit.rules.scenes import annotate, edit, registered, scene, service
-from tests.unit.rules.telling import tell
 
 from arcfsm.domain.events.decision import Outcome, Verdict
 from arcfsm.domain.events.listener import ListenerSwitched
 from arcfsm.domain.events.runner_set import RunnerSetGone, RunnerSetScaled
 from arcfsm.domain.intents import CreateObject, ServiceCall
+from tests.unit.rules.harness import LISTENER, Lab, Result
+from tests.unit.rules.scenes import annotate, edit, registered, scene, service
+from tests.unit.rules.telling import tell
 
 STOP = f'patch AL {LISTENER} {{"spec":{{"phase":"Stopped"}}}}'
 PIN = 'patch ERS {"spec":{"replicas":0,"patchID":0}}'

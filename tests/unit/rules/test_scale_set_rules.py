@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.rules.harness import LISTENER, Lab, Result
-from tests.unit.rules.scenes import annotate, edit, registered, scene, service
-from tests.unit.rules.telling import tell
 
 from arcfsm.domain import keys
 from arcfsm.domain.events.decision import Outcome, Verdict
@@ -15,6 +12,9 @@ from arcfsm.domain.instant import MINUTE, SECOND
 from arcfsm.domain.intents import CreateObject, ServiceCall
 from arcfsm.domain.kinds import AggregateKind, StreamId
 from arcfsm.domain.rules import decide
+from tests.unit.rules.harness import LISTENER, Lab, Result
+from tests.unit.rules.scenes import annotate, edit, registered, scene, service
+from tests.unit.rules.telling import tell
 
 NOT_FOUND = Result(Outcome.NOT_FOUND, status=404)
 UNAVAILABLE = Result(Outcome.FAILED, status=503, detail="503 Service Unavailable")
