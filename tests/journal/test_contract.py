@@ -20,6 +20,7 @@ from arcfsm.journal import (
     Journal,
     JournalConflictError,
     JournalDamagedError,
+    JournalError,
     JournalReadOnlyError,
     verify,
 )
@@ -218,7 +219,7 @@ def test_several_processes_may_upgrade_at_once(journal_url):
     def upgrade():
         try:
             Journal.open(journal_url, create=True).close()
-        except Exception as error:
+        except JournalError as error:
             failures.append(error)
 
     threads = [threading.Thread(target=upgrade) for _ in range(4)]
