@@ -37,7 +37,7 @@ def parked(lab, *, al=None, rep=0, patch=0, **ars):
 
 
 def test_T042_parks_for_its_applied_revision(lab):
-    ars, ers, al = refused(lab, g=3, o=3)
+    ars, ers, _al = refused(lab, g=3, o=3)
     assert tell(lab, lab.drive(ars)) == [OUTDATED, STOP, PIN]
     one = lab.world.runner_sets[ers.uid]
     assert (one.actionable_revision, one.phase) == (2, "Outdated")
@@ -46,7 +46,7 @@ def test_T042_parks_for_its_applied_revision(lab):
 
 
 def test_T042_the_stopped_listener_is_brought_up_to_date_in_the_same_write(lab):
-    ars, _, al = refused(lab, g=3, o=3)
+    ars, _, _al = refused(lab, g=3, o=3)
     edit(lab, ars, maxRunners=30)
     assert tell(lab, lab.drive(ars)) == [
         OUTDATED,
@@ -62,7 +62,7 @@ def test_T043_a_revision_that_is_not_applied_parks_nothing(lab):
 
 
 def test_T044_a_spec_that_was_mended_is_published_instead(lab):
-    ars, ers, _ = refused(lab)
+    ars, _ers, _ = refused(lab)
     edit(lab, ars, template=NEW_TEMPLATE)
     done = tell(lab, lab.drive(ars))
     assert f'patch ERS {{"spec":{{{NEW_SPEC},"actionableRevision":3}}}}' in done
@@ -91,7 +91,7 @@ def test_T046_edits_of_anything_but_runners_keep_it_parked(lab):
 
 
 def test_T047_another_template_takes_it_up_again_in_one_pass(lab):
-    ars, ers, _ = parked(lab)
+    ars, _ers, _ = parked(lab)
     edit(lab, ars, template=NEW_TEMPLATE)
     assert tell(lab, lab.look(ars).intents) == [
         PENDING,
@@ -100,7 +100,7 @@ def test_T047_another_template_takes_it_up_again_in_one_pass(lab):
 
 
 def test_T048_metadata_of_runners_alone_takes_it_up_again_and_gets_a_revision(lab):
-    ars, ers, _ = parked(lab)
+    ars, _ers, _ = parked(lab)
     edit(lab, ars, ephemeralRunnerMetadata={"labels": {"team": "x"}})
     assert tell(lab, lab.look(ars).intents) == [
         PENDING,
@@ -127,7 +127,7 @@ def test_T051_a_late_wish_of_the_listener_is_taken_back(lab):
 
 
 def test_T052_a_renamed_listener_is_replaced_by_a_stopped_one_which_comes_first(lab):
-    ars, _, al = parked(lab, runnerGroup="default")
+    ars, _, _al = parked(lab, runnerGroup="default")
     edit(lab, ars, runnerGroup="Default")
     done = tell(lab, lab.drive(ars))
     assert [line.split()[0] for line in done] == ["create", "delete"]
@@ -167,7 +167,7 @@ def test_T055_a_lost_id_is_got_back_while_parked(lab):
 
 
 def test_T055_another_id_means_other_runners_and_takes_it_up_again(lab):
-    ars, ers, _ = parked(lab)
+    ars, _ers, _ = parked(lab)
     annotate(lab, ars, id=None)
     service(lab, ServiceCall.REGISTER_SCALE_SET, registered(8))
     done = tell(lab, lab.drive(ars))
@@ -176,7 +176,7 @@ def test_T055_another_id_means_other_runners_and_takes_it_up_again(lab):
 
 
 def test_A6_an_invalid_url_keeps_it_parked_and_stopped(lab):
-    ars, _, al = parked(lab, al={"phase": ""}, rep=3, patch=4)
+    ars, _, _al = parked(lab, al={"phase": ""}, rep=3, patch=4)
     edit(lab, ars, githubConfigUrl="nonsense")
     done = tell(lab, lab.drive(ars))
     assert done == [STOP, PIN]
@@ -204,7 +204,7 @@ def test_A6_metadata_reaches_runner_set_and_listener_of_a_parked_set(lab):
 
 
 def test_A6_a_runner_set_that_is_going_is_left_alone(lab):
-    ars, ers, _ = scene(
+    ars, _ers, _ = scene(
         lab, phase="Outdated", ers={"rep": 3, "patch": 4, "r": (2, 2), "phase": "Outdated", "deleting": True}
     )
     assert tell(lab, lab.drive(ars)) == [STOP]
