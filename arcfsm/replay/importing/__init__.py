@@ -1,7 +1,8 @@
 """Importers: journals from what people have. Which files there are, what they say, and the loop that takes it in."""
 
 from arcfsm.replay.importing.adoption import Adoption
-from arcfsm.replay.importing.importer import BATCH_EVENTS, Batch, Importer, Plan
+from arcfsm.replay.importing.importer import BATCH_EVENTS, Importer, Plan
+from arcfsm.replay.importing.standing import contents_known, world_of
 from arcfsm.replay.importing.survey import Survey, survey
 from arcfsm.replay.importing.tally import Refused, Tally
 from arcfsm.replay.importing.texts import SourceFile, UnreadableSourceError
@@ -9,7 +10,6 @@ from arcfsm.replay.importing.texts import SourceFile, UnreadableSourceError
 __all__ = [
     "BATCH_EVENTS",
     "Adoption",
-    "Batch",
     "Importer",
     "Plan",
     "Refused",
@@ -17,5 +17,7 @@ __all__ = [
     "Survey",
     "Tally",
     "UnreadableSourceError",
+    "contents_known",
     "survey",
+    "world_of",
 ]

@@ -12,9 +12,9 @@ with an earlier one is known by uid and version.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from arcfsm.domain.envelope import Source
 from arcfsm.domain.events import DomainEvent
@@ -32,6 +32,7 @@ from arcfsm.domain.observation import Change, Identity, Observation, RefusedErro
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.turn import Arrival, Turn, run_turn, timers_due
 from arcfsm.domain.world import World
+from arcfsm.journal import Batch
 from arcfsm.replay.importing.adoption import Adoption
 from arcfsm.replay.importing.blindness import NO_LIST, Blindness
 from arcfsm.replay.importing.listings import Step, steps
@@ -71,13 +72,6 @@ _CHANGES: Final = {
 }
 
 
-class Batch(NamedTuple):
-    """Turns that go to the journal in one transaction, and how far the watches are by then."""
-
-    turns: Sequence[Turn]
-    resume_points: Mapping[str, str]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What is to be imported, and how."""
@@ -100,7 +94,7 @@ class Importer:
         world: World,
         translator: Translator,
         *,
-        write: Callable[[Batch], None],
+        write: Callable[[Batch], object],
         clock: Callable[[], Instant],
         advance: Callable[[int], None] = lambda _done: None,
     ) -> None:
@@ -295,7 +289,13 @@ class Importer:
 
     def _flush(self) -> None:
         if self._turns:
-            self._write(Batch(tuple(self._turns), dict(self._resume)))
+            self._write(
+                Batch(
+                    events=[journaled for turn in self._turns for journaled in turn.events],
+                    transitions=[transition for turn in self._turns for transition in turn.transitions],
+                    resume_points=dict(self._resume),
+                )
+            )
             self._turns, self._pending = [], 0
 
 

@@ -14,7 +14,8 @@ from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.instant import Instant, format_instant
 from arcfsm.domain.world import World
-from arcfsm.replay.importing import Adoption, Batch, Importer, Plan, SourceFile, Tally, survey
+from arcfsm.journal import Batch
+from arcfsm.replay.importing import Adoption, Importer, Plan, SourceFile, Tally, survey
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Imported:
     events: list[JournaledEvent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.events = [one for batch in self.batches for turn in batch.turns for one in turn.events]
+        self.events = [one for batch in self.batches for one in batch.events]
 
     @property
     def facts(self) -> list[JournaledEvent]:
