@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arcfsm.domain.events.decision import Outcome, Verdict
+from arcfsm.domain.events.runner_set import RunnerSetMetadataChanged, RunnerSpecPublished
 from tests.unit.rules.harness import Lab, Result
 from tests.unit.rules.scenes import annotate, edit, scene
 from tests.unit.rules.telling import tell
