@@ -75,7 +75,7 @@ def _decided(
         return None
     return Decided(
         rule=answer.rule,
-        verdict=Verdict.ACT if carried and answer.verdict is Verdict.SETTLED else answer.verdict,
+        verdict=Verdict.ACT if carried and answer.verdict is not Verdict.STALLED else answer.verdict,
         reason=answer.reason,
         intents=(*carried, *answer.intents),
         wake_at=answer.wake_at,

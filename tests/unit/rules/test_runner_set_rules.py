@@ -368,3 +368,15 @@ def test_a_wish_for_a_parked_set_is_kept_for_later(lab):
     lab.drive(ers)
     published(lab, ers, 2)
     assert tell(lab, lab.drive(ers))[-1] == "create 1 ER for patch 7"
+
+
+def test_a_reason_does_not_count_those_that_leave_by_themselves(lab):
+    ers = lab.runner_set(0, 0, r=(1, 1), phase="Outdated")
+    for name in "ab":
+        lab.runner(name, of=ers, id=1, deleting=True)
+    lab.runner("c", of=ers, id=3)
+    lab.drive(ers)
+    reason = "parked: runners of revision 1 were refused, a new runner spec lets it go on: some are being deleted"
+    assert lab.last(ers).reason == reason
+    gone(lab, "a")
+    assert lab.look(ers) is None

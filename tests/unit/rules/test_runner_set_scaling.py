@@ -25,11 +25,6 @@ def lab():
     return Lab()
 
 
-def released(name):
-    finalizers = f'{{"metadata":{{"finalizers":["{keys.RUNNER_FINALIZER}"]}}}}'
-    return [f"patch ER {name} {finalizers}", f"delete ER {name}"]
-
-
 # S11: scale up
 
 

@@ -13,7 +13,6 @@ from tests.unit.rules.scenes import annotate, edit, registered, scene, service
 from tests.unit.rules.telling import tell
 
 NOT_FOUND = Result(Outcome.NOT_FOUND, status=404)
-UNAVAILABLE = Result(Outcome.FAILED, status=503, detail="503 Service Unavailable")
 
 
 @pytest.fixture
@@ -25,11 +24,6 @@ def first(lab, ars):
     """What one look wants, or nothing."""
     decided = lab.look(ars)
     return tell(lab, decided.intents) if decided is not None else []
-
-
-def published(lab, ers):
-    one = lab.world.runner_sets[ers.uid]
-    return one.actionable_revision, lab.world.documents.mapping(one.runner_spec)
 
 
 # A7, A8: registration
@@ -166,3 +160,16 @@ def test_A10_a_name_that_is_written_nowhere_stalls(lab):
     annotate(lab, ars, **{keys.RUNNER_SCALE_SET_NAME: None})
     assert lab.drive(ars) == []
     assert (lab.last(ars).rule, lab.last(ars).verdict) == ("A10", Verdict.STALLED)
+
+
+@pytest.mark.parametrize(("found", "verdict"), [(8, None), (7, Verdict.STALLED)])
+def test_A9_a_scale_set_that_is_gone_when_its_group_changes_is_registered_again(lab, found, verdict):
+    labels = {"actions.github.com/organization": "acme", "actions.github.com/repository": "repo"}
+    ars = scene(lab, labels=labels, runnerGroup="gpu").ars
+    service(lab, ServiceCall.UPDATE_SCALE_SET, Result(Outcome.NOT_FOUND), registered(group="gpu"))
+    service(lab, ServiceCall.REGISTER_SCALE_SET, registered(found, group="default" if verdict else "gpu"))
+    done = tell(lab, lab.drive(ars))
+    assert [line.split()[1] for line in done[:2]] == ["update-scale-set", "register-scale-set"]
+    assert lab.world.scale_sets[ars.uid].scale_set_id == found
+    if verdict:
+        assert (lab.last(ars).rule, lab.last(ars).verdict) == ("A9", verdict)

@@ -11,7 +11,6 @@ from tests.unit.rules.scenes import annotate, edit, scene
 from tests.unit.rules.telling import tell
 
 NOT_FOUND = Result(Outcome.NOT_FOUND, status=404)
-UNAVAILABLE = Result(Outcome.FAILED, status=503, detail="503 Service Unavailable")
 
 
 @pytest.fixture
