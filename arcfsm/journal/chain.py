@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+
+import orjson
 
 GENESIS: Final = bytes(32)
 """What the first event's hash follows."""
-
-HASHED: Final = (
-    "seq",
-    "turn",
-    "stream",
-    "version",
-    "type",
-    "schema",
-    "recorded_at",
-    "observed_at",
-    "source",
-    "cause",
-    "correlation",
-    "resource_version",
-    "actor",
-    "epoch",
-    "payload",
-)
-"""Columns in the order in which they are hashed: all but the hashes."""
 
 
 class Row(NamedTuple):
@@ -51,17 +34,11 @@ class Row(NamedTuple):
 def chained(previous: bytes, row: Row) -> bytes:
     """Return the hash of a row that follows `previous`.
 
-    Columns are length-prefixed, so that no shift of text from one column to the next gives the same bytes; null
+    The row is hashed as a JSON list: no shift of text from one column to the next gives the same bytes, and null
     differs from every value.
     """
-    parts = [previous]
-    for value in row:
-        text = b"-" if value is None else b"=" + str(value).encode()
-        parts.append(b"%d:" % len(text))
-        parts.append(text)
-    return hashlib.sha256(b"".join(parts)).digest()
+    return hashlib.sha256(previous + orjson.dumps(tuple(row))).digest()
 
 
-def row_of(mapping: Any) -> Row:
-    """Return the hashed columns of a database row."""
-    return Row(*(getattr(mapping, name) for name in HASHED))
+HASHED: Final = Row._fields
+"""Columns in the order in which they are hashed: all but the hashes."""

@@ -16,6 +16,7 @@ from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.jsonvalue import Digest, Json, canonical
 from arcfsm.domain.kinds import StreamId
 from arcfsm.domain.world import Transition
+from arcfsm.journal.bulk import insert_rows
 from arcfsm.journal.chain import GENESIS, HASHED, Row, chained
 from arcfsm.journal.database import open_engine, parse_url
 from arcfsm.journal.errors import DeposedError, JournalConflictError, JournalDamagedError, JournalReadOnlyError, mapped
@@ -113,15 +114,14 @@ class Journal:
             for journaled in batch.events:
                 row = to_row(journaled)
                 hashed = chained(previous, row)
-                rows.append({**row._asdict(), "prev_hash": previous, "hash": hashed})
+                rows.append((*row, previous, hashed))
                 previous = hashed
             fresh = self._fresh_documents(connection, batch.events, document)
-            if fresh:
-                connection.execute(insert(DOCUMENTS), fresh)
-            connection.execute(insert(EVENTS), rows)
+            insert_rows(connection, DOCUMENTS, fresh)
+            insert_rows(connection, EVENTS, rows)
             project(connection, batch.events, batch.transitions)
             self._resume(connection, batch.resume_points)
-        self._stored.update(row["digest"] for row in fresh)
+        self._stored.update(name for name, _ in fresh)
         self._head = Head(batch.events[-1].seq, previous, batch.events[-1].epoch)
         return self._head
 
@@ -260,7 +260,7 @@ class Journal:
 
     def _fresh_documents(
         self, connection: Connection, events: Sequence[JournaledEvent], document: Callable[[Digest], Json]
-    ) -> list[dict[str, str]]:
+    ) -> list[tuple[str, str]]:
         wanted = dict.fromkeys(
             found for journaled in events for found in journaled.event.documents() if found not in self._stored
         )
@@ -274,7 +274,7 @@ class Journal:
                 content = canonical(document(name))
                 if sha256(content).hexdigest() != name:
                     raise JournalDamagedError(f"document {name[:12]} is not what its digest says; nothing was stored")
-                rows.append({"digest": name, "content": content.decode()})
+                rows.append((name, content.decode()))
         return rows
 
     @staticmethod
