@@ -1,5 +1,5 @@
 """`python -m arcfsm` is `arcfsm`."""
 
-from arcfsm.cli import main
+from arcfsm.cli.root import main
 
 main()
