@@ -56,8 +56,8 @@ class _Intent(BaseModel):
         raise NotImplementedError
 
     @property
-    def written(self) -> Digest:
-        """The document that is written over what is there, "" for other intents: twice the same changes nothing."""
+    def written(self) -> str:
+        """What is written over what is there, "" for other intents: doing the same twice changes nothing."""
         return ""
 
     def documents(self) -> Iterator[Digest]:
@@ -127,7 +127,7 @@ class PatchObject(_Intent):
         return f"patch {self.kind}{part} {self.namespace}/{self.name}"
 
     @property
-    def written(self) -> Digest:
+    def written(self) -> str:
         """The patch."""
         return self.patch
 
@@ -152,6 +152,11 @@ class DeleteObject(_Intent):
     def key(self) -> str:
         """One operation on one object."""
         return delete_key(self.kind, self.namespace, self.name)
+
+    @property
+    def written(self) -> str:
+        """The object, and how fast it is to go."""
+        return f"{self.uid} {self.grace_period_s}"
 
 
 class ReadObject(_Intent):
@@ -210,7 +215,7 @@ class WriteSecret(_Intent):
         return f"write Secret {self.namespace}/{self.name}"
 
     @property
-    def written(self) -> Digest:
+    def written(self) -> str:
         """The metadata; the values are composed anew each time."""
         return self.manifest
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from arcfsm.domain.events import DomainEvent
-from arcfsm.domain.fold.effects import DONE, issue, settle
+from arcfsm.domain.fold.effects import DONE, TAKEN, issue, settle
 from arcfsm.domain.fold.listener import LISTENER_FOLD
 from arcfsm.domain.fold.runner import RUNNER_FOLD
 from arcfsm.domain.fold.runner_set import RUNNER_SET_FOLD
@@ -16,7 +16,7 @@ from arcfsm.domain.instant import Instant
 from arcfsm.domain.machines import LISTENER, RUNNER, RUNNER_SET, SCALE_SET, MachineSpec
 from arcfsm.domain.states import Listener, Runner, RunnerSet, ScaleSet
 
-__all__ = ["DONE", "fold_listener", "fold_runner", "fold_runner_set", "fold_scale_set", "issue", "settle"]
+__all__ = ["DONE", "TAKEN", "fold_listener", "fold_runner", "fold_runner_set", "fold_scale_set", "issue", "settle"]
 
 S = TypeVar("S", ScaleSet, RunnerSet, Runner, Listener)
 

@@ -13,6 +13,8 @@ from arcfsm.domain.states import Attempt, Effects, InFlight
 
 DONE: Final = frozenset({Outcome.OK, Outcome.NOT_FOUND, Outcome.ALREADY_EXISTS, Outcome.BUSY, Outcome.RUNNER_EXISTS})
 """Outcomes that are an answer. All others are failures, tried again after a wait."""
+TAKEN: Final = frozenset({Outcome.OK, Outcome.NOT_FOUND})
+"""Outcomes after which a write leaves nothing to be done."""
 
 
 def issue(effects: Effects, intent: Intent, decision: int, index: int, at: Instant) -> Effects:
@@ -45,7 +47,7 @@ def settle(effects: Effects, event: IntentSettled, at: Instant) -> Effects:
         return replace(effects, in_flight=in_flight)
     flight = next((one for one in effects.in_flight if _settles(one, event)), None)
     written = flight.written if flight is not None else ""
-    again = before is not None and written != "" and before.outcome is event.outcome is Outcome.OK
+    again = written != "" and event.outcome in TAKEN
     attempt = Attempt(
         key=event.key,
         decision=event.decision,
@@ -56,7 +58,7 @@ def settle(effects: Effects, event: IntentSettled, at: Instant) -> Effects:
         detail=event.detail,
         answer=dict(event.answer),
         written=written,
-        repeats=before.repeats + 1 if before is not None and again and before.written == written else 0,
+        repeats=before.repeats + 1 if before and again and (before.written, before.failures) == (written, 0) else 0,
     )
     others = tuple(other for other in effects.attempts if other.key != event.key)
     return Effects(in_flight=in_flight, attempts=(*others, attempt))

@@ -38,9 +38,7 @@ def table(spec: MachineSpec[Any]) -> str:
         shown = ", ".join(phase or '""' for phase in state.phases) or "-"
         states.append((state.name, shown, state.meaning + (" Final." if state.final else "")))
     moves = [("EVENT", "FROM", "TO", "IF")]
-    moves.extend(
-        (move.trigger, ", ".join(move.sources), move.dest, " and ".join(move.guards)) for move in spec.moves
-    )
+    moves.extend((move.trigger, ", ".join(move.sources), move.dest, " and ".join(move.guards)) for move in spec.moves)
     return "\n".join((spec.title, "", *_columns(states), "", *_columns(moves), ""))
 
 

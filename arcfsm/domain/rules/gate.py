@@ -2,8 +2,9 @@
 
 Rules are level-triggered and want the same thing at every look until it has happened. The gate leaves out what is in
 flight already and what failed a moment ago. A failed intent comes back after a wait that doubles with each failure in
-a row; a conflict comes back sooner, since only a newer look was missing (H3). And what succeeded but left no trace (a
-field that the installed CRD prunes, a webhook that takes it back) is not written over and over at full speed (H34).
+a row; a conflict comes back sooner, since only a newer look was missing (H3). And a write that succeeded but left no
+trace (the watch is late, the installed CRD prunes the field, a webhook takes it back) is not repeated at full speed
+(H34).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from arcfsm.domain.events.decision import Outcome
-from arcfsm.domain.fold import DONE
+from arcfsm.domain.fold import DONE, TAKEN
 from arcfsm.domain.instant import MILLISECOND, MINUTE, SECOND, Instant, Span
 from arcfsm.domain.intents import Intent
 from arcfsm.domain.kinds import StreamId
@@ -45,8 +46,8 @@ def retry_at(attempt: Attempt) -> Instant | None:
 
 
 def vain_until(attempt: Attempt, intent: Intent) -> Instant | None:
-    """Return when the very document that was just written with success may be written again; None for anything else."""
-    if attempt.outcome is not Outcome.OK or not intent.written or attempt.written != intent.written:
+    """Return when the very thing that was just done with success may be done again; None for anything else."""
+    if attempt.outcome not in TAKEN or not intent.written or attempt.written != intent.written:
         return None
     return attempt.at + min(RETRY << min(attempt.repeats, 16), RETRY_MAX)
 

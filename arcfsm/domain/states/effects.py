@@ -21,8 +21,8 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True):
     """Outcomes still to come."""
     content: Digest = ""
     """What the object should hold afterwards, where a breaker must recognise it (H17)."""
-    written: Digest = ""
-    """The document that is written over what is there."""
+    written: str = ""
+    """What is written over what is there: `Intent.written`."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,10 +37,10 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
     detail: str = ""
     answer: dict[str, str | int | bool] = {}
-    written: Digest = ""
-    """The document that was written, where one was."""
+    written: str = ""
+    """What was written over what was there: `Intent.written`."""
     repeats: int = 0
-    """How often in a row the very same document was written with success before: it changes nothing."""
+    """How often in a row the very same was done before, and with success: it changes nothing."""
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arcfsm.domain.events.decision import IntentSettled, Outcome
 from arcfsm.domain.fold import issue, settle
 from arcfsm.domain.instant import MINUTE, SECOND
-from arcfsm.domain.intents import DeleteObject, PatchObject
+from arcfsm.domain.intents import DeleteObject, PatchObject, ReadObject
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
 from arcfsm.domain.rules.gate import CONFLICT_RETRIES, RETRY_MAX, gate, retry_at
 from arcfsm.domain.states import Attempt, Effects, InFlight
@@ -59,10 +59,10 @@ def test_what_exists_already_is_not_created_in_a_hot_loop():
 PATCH = PatchObject(target=STREAM, kind=Kind.RUNNER, namespace="ns", name="a", uid="er-1", patch="document-1")
 
 
-def written(world, intent, *, seq, at):
+def written(world, intent, *, seq, at, outcome=Outcome.OK):
     """Issue an intent and let it succeed, without any trace."""
     effects = issue(world.effects_of(STREAM), intent, seq, 0, at)
-    done = IntentSettled(decision=seq, index=0, key=intent.key, outcome=Outcome.OK)
+    done = IntentSettled(decision=seq, index=0, key=intent.key, outcome=outcome)
     world.effects[STREAM] = settle(effects, done, at)
 
 
@@ -86,7 +86,22 @@ def test_another_write_to_the_same_object_goes_out_at_once_and_forgives():
     assert gate(world, (other,), 0).waiting[0][2] == SECOND
 
 
-def test_deletions_and_questions_may_be_repeated():
+def test_what_was_deleted_a_moment_ago_is_not_deleted_again_but_with_more_haste_it_is():
     world = World()
     written(world, INTENT, seq=1, at=0)
-    assert gate(world, (INTENT,), 0).issued == (INTENT,)
+    assert gate(world, (INTENT,), 0).waiting[0][2] == SECOND
+    hasty = INTENT.model_copy(update={"grace_period_s": 0})
+    assert gate(world, (hasty,), 0).issued == (hasty,)
+
+
+def test_a_write_to_what_is_gone_waits_for_the_watch_to_say_so():
+    world = World()
+    written(world, PATCH, seq=1, at=0, outcome=Outcome.NOT_FOUND)
+    assert gate(world, (PATCH,), 0).waiting[0][2] == SECOND
+
+
+def test_questions_may_be_repeated():
+    world = World()
+    question = ReadObject(target=STREAM, kind=Kind.POD, namespace="ns", name="a")
+    written(world, question, seq=1, at=0)
+    assert gate(world, (question,), 0).issued == (question,)

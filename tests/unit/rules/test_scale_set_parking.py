@@ -215,3 +215,9 @@ def test_advice_for_a_refused_set_is_to_park_it():
     ars, _, _ = refused(lab, g=3, o=3)
     assert tell(lab, lab.look(ars).intents) == [OUTDATED, STOP, PIN]
     assert lab.look(ars) is None
+
+
+def test_A5_stays_parked_whatever_the_runner_set_says_as_long_as_the_same_runners_are_wanted(lab):
+    ars, _, _ = scene(lab, phase="Outdated", ers={"r": (2, 2), "phase": "Running"}, al={"phase": "Stopped"})
+    assert lab.drive(ars) == []
+    assert lab.last(ars).rule == "A6"

@@ -289,3 +289,14 @@ def test_advice_says_all_steps_and_is_said_once():
     ars = scene(lab, without="al").ars
     assert first(lab, ars) == ["call get-scale-set id=7", f"create AL {LISTENER}"]
     assert lab.look(ars) is None
+
+
+def test_H27_failures_with_a_steady_run_in_between_raise_no_question(lab):
+    from arcfsm.domain.events.listener import ListenerPodCreated
+
+    ars, _, al = scene(lab)
+    for minute in (30, 2):
+        lab.now -= minute * MINUTE
+        lab.fold(al, ListenerPodCreated(pod=lab.pod("Failed", exit=1)))
+        lab.now += minute * MINUTE
+    assert lab.drive(ars) == []
