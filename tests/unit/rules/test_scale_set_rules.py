@@ -300,3 +300,19 @@ def test_H27_failures_with_a_steady_run_in_between_raise_no_question(lab):
         lab.fold(al, ListenerPodCreated(pod=lab.pod("Failed", exit=1)))
         lab.now += minute * MINUTE
     assert lab.drive(ars) == []
+
+
+def test_advice_takes_a_lone_listener_of_another_name_for_the_current_one_until_it_is_renamed():
+    lab = Lab(advisory=True)
+    ars, _, _al = scene(lab, al={"name": "demo-redacted-listener"})
+    lab.look(ars)
+    assert lab.last(ars).verdict is Verdict.SETTLED
+    lab.later(MINUTE)
+    edit(lab, ars, runnerGroup="default")
+    lab.look(ars)
+    assert (lab.last(ars).rule, "delete AL demo-redacted-listener" in tell(lab, lab.last(ars).intents)) == ("A16", True)
+
+
+def test_control_knows_its_listener_by_its_exact_name(lab):
+    ars, _, _ = scene(lab, al={"name": "demo-redacted-listener"})
+    assert tell(lab, lab.drive(ars)) == ["delete AL demo-redacted-listener"]
