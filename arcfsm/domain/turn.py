@@ -51,22 +51,45 @@ class Turn:
     transitions: list[Transition] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Touched:
+    """The aggregates whose rules must look again, each with the seq of the latest event that says so."""
+
+    causes: dict[StreamId, int] = field(default_factory=dict)
+
+    def apply(self, world: World, journaled: JournaledEvent) -> Transition | None:
+        """Fold an event into the world and note whom it touches."""
+        # What is gone afterwards can't tell its parents any more.
+        parents = world.parents_of(journaled.stream)
+        transition = world.apply(journaled)
+        for stream in world.touched_by(journaled, parents):
+            self.causes[stream] = journaled.seq
+        return transition
+
+    def in_order(self) -> list[StreamId]:
+        """Return the order in which rules look: children before those that read them, then by uid."""
+        return sorted(self.causes, key=lambda one: (_CHILDREN_FIRST[one.kind], one.uid))
+
+
 def run_turn(world: World, arrivals: Iterable[Arrival], *, recorded_at: Instant, epoch: int = 1) -> Turn:
     """Fold the arrivals into the world and decide. Nothing is decided about what nothing touched."""
-    turn = Turn()
+    turn, touched = Turn(), Touched()
     first = world.head + 1
-    touched: dict[StreamId, int] = {}
     for arrival in arrivals:
-        parents = world.parents_of(arrival.stream)
-        journaled = _admit(world, turn, arrival, first, recorded_at, epoch)
-        for stream in world.touched_by(journaled, parents):
-            touched[stream] = journaled.seq
+        journaled = _numbered(world, arrival, first, recorded_at, epoch)
+        turn.events.append(journaled)
+        transition = touched.apply(world, journaled)
+        if transition is not None:
+            turn.transitions.append(transition)
     now = world.now
-    for stream in sorted(touched, key=lambda one: (_CHILDREN_FIRST[one.kind], one.uid)):
+    for stream in touched.in_order():
         decided = decide(world, stream, now)
         if decided is not None:
-            arrival = Arrival(stream=stream, event=decided, source=Source.RULE, observed_at=now, cause=touched[stream])
-            _admit(world, turn, arrival, first, recorded_at, epoch)
+            cause = touched.causes[stream]
+            arrival = Arrival(stream=stream, event=decided, source=Source.RULE, observed_at=now, cause=cause)
+            journaled = _numbered(world, arrival, first, recorded_at, epoch)
+            world.apply(journaled)
+            turn.events.append(journaled)
     return turn
 
 
@@ -87,8 +110,8 @@ def timers_due(world: World, until: Instant) -> Sequence[Arrival]:
     ]
 
 
-def _admit(world: World, turn: Turn, arrival: Arrival, first: int, recorded_at: Instant, epoch: int) -> JournaledEvent:
-    journaled = JournaledEvent(
+def _numbered(world: World, arrival: Arrival, first: int, recorded_at: Instant, epoch: int) -> JournaledEvent:
+    return JournaledEvent(
         seq=world.head + 1,
         turn=first,
         stream=arrival.stream,
@@ -103,8 +126,3 @@ def _admit(world: World, turn: Turn, arrival: Arrival, first: int, recorded_at: 
         actor=arrival.actor,
         epoch=epoch,
     )
-    transition = world.apply(journaled)
-    turn.events.append(journaled)
-    if transition is not None:
-        turn.transitions.append(transition)
-    return journaled
