@@ -9,6 +9,7 @@ the order in which things became known.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -94,6 +95,8 @@ class World:
         self.answers: dict[StreamId, Answer] = {}
         self.versions: dict[StreamId, int] = {}
         self.closed: dict[StreamId, None] = {}
+        self._alarms: list[tuple[Instant, StreamId]] = []
+        """A heap of the times that decisions wait for; what an answer overtook is dropped when it surfaces."""
         self._names: dict[tuple[AggregateKind, str, str], str] = {}
         self._runners_of: Ownership[str] = Ownership()
         self._listeners_of: Ownership[tuple[str, str]] = Ownership()
@@ -394,6 +397,8 @@ class World:
 
     def _decided(self, journaled: JournaledEvent, event: Decided) -> None:
         self.answers[journaled.stream] = Answer(journaled.seq, event.answer, event.wake_at)
+        if event.wake_at is not None:
+            heappush(self._alarms, (event.wake_at, journaled.stream))
         if event.advisory:
             return
         for index, intent in enumerate(event.intents):
@@ -409,6 +414,8 @@ class World:
         listeners: Iterable[Listener],
     ) -> None:
         """Take in the aggregates of a snapshot and index them."""
+        self._alarms = [(one.wake_at, stream) for stream, one in self.answers.items() if one.wake_at is not None]
+        heapify(self._alarms)
         for scale_set in scale_sets:
             self.scale_sets[scale_set.uid] = scale_set
             self._name(StreamId(AggregateKind.SCALE_SET, scale_set.uid), scale_set)
@@ -438,12 +445,15 @@ class World:
 
     def due_wakes(self, until: Instant) -> tuple[tuple[Instant, StreamId], ...]:
         """Return the aggregates whose decisions asked to be woken by `until`, earliest first."""
-        due = [
-            (answer.wake_at, stream)
-            for stream, answer in self.answers.items()
-            if answer.wake_at is not None and answer.wake_at <= until
-        ]
-        return tuple(sorted(due))
+        due: list[tuple[Instant, StreamId]] = []
+        while self._alarms and self._alarms[0][0] <= until:
+            at, stream = heappop(self._alarms)
+            answer = self.answers.get(stream)
+            if answer is not None and answer.wake_at == at and (not due or due[-1] != (at, stream)):
+                due.append((at, stream))
+        for alarm in due:
+            heappush(self._alarms, alarm)
+        return tuple(due)
 
 
 _PARTING: Final = (str(ServiceCall.REMOVE_RUNNER), f"delete {Kind.RUNNER}")
