@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from arcfsm.cluster.redaction import redact_text
-from arcfsm.domain.jsonvalue import JsonObject, object_at, objects_at, text_at
+from arcfsm.cluster.wire import text
+from arcfsm.domain.jsonvalue import JsonObject, object_at, objects_at
 
 FieldPath: TypeAlias = tuple[str, ...]
 """Where a field is, in the notation of `fieldsV1`: `("f:status", "f:phase")`."""
@@ -25,24 +26,25 @@ STATUS: FieldPath = ("f:status",)
 
 def author_of(obj: JsonObject, paths: Iterable[FieldPath]) -> str:
     """Return the manager whose write, of the newest of all, covers the first field that any covers; else ""."""
-    entries = objects_at(obj, "metadata", "managedFields")
+    wanted = tuple(paths)
+    entries = objects_at(obj, "metadata", "managedFields") if wanted else ()
     if not entries:
         return ""
-    times = [text_at(entry, "time") for entry in entries]
+    times = [text(entry, "time") for entry in entries]
     newest = max(times)
     latest = [entry for entry, time in zip(entries, times, strict=True) if time == newest][::-1]
-    for path in paths:
+    for path in wanted:
         for entry in latest:
             if _covers(entry, path):
-                return redact_text(text_at(entry, "manager"))
+                return redact_text(text(entry, "manager"))
     return ""
 
 
 def creator_of(obj: JsonObject) -> str:
     """Return the manager with the oldest write of an object that was just created; "" where there is none."""
-    entries = [one for one in objects_at(obj, "metadata", "managedFields") if not text_at(one, "subresource")]
-    oldest = min(entries, key=lambda entry: text_at(entry, "time"), default=None)
-    return redact_text(text_at(oldest, "manager")) if oldest is not None else ""
+    entries = [one for one in objects_at(obj, "metadata", "managedFields") if not text(one, "subresource")]
+    oldest = min(entries, key=lambda entry: text(entry, "time"), default=None)
+    return redact_text(text(oldest, "manager")) if oldest is not None else ""
 
 
 def _covers(entry: JsonObject, path: FieldPath) -> bool:

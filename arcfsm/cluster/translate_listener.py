@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, SPEC
 from arcfsm.cluster.redaction import redact_name, redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
+from arcfsm.cluster.wire import text
 from arcfsm.domain.events.listener import (
     ListenerCreated,
     ListenerDeletionRequested,
@@ -36,7 +37,7 @@ def project(sighting: Sighting) -> Listener:
         scale_set_name=redact_name(text_at(spec, "autoscalingRunnerSetName")),
         spec=sighting.document({key: value for key, value in spec.items() if key != "phase"}),
         metadata=sighting.metadata(),
-        phase=redact_text(text_at(spec, "phase")),
+        phase=redact_text(text(spec, "phase")),
         finalizers=head.finalizers,
         deletion_requested_at=head.deletion_requested_at,
     )

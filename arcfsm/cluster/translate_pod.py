@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from arcfsm.cluster.authors import ANNOTATIONS, LABELS, SPEC, STATUS
 from arcfsm.cluster.redaction import redact_name, redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
-from arcfsm.cluster.wire import Head, moment_or_none, whole
+from arcfsm.cluster.wire import Head, moment_or_none, text, whole
 from arcfsm.domain import keys, phases
 from arcfsm.domain.events import listener, runner
 from arcfsm.domain.facts import ContainerFacts, PodFacts
@@ -74,9 +74,9 @@ def project(sighting: Sighting, stream: StreamId, known: PodFacts | None) -> Pod
     status = object_at(obj, "status")
     containers = objects_at(status, "containerStatuses")
     wanted = _CONTAINERS[stream.kind]
-    deciding = next((one for one in containers if text_at(one, "name") == wanted), None)
+    deciding = next((one for one in containers if text(one, "name") == wanted), None)
     of_listener = stream.kind is AggregateKind.LISTENER
-    phase = redact_text(text_at(status, "phase"))
+    phase = redact_text(text(status, "phase"))
     requested = head.deletion_requested_at
     if requested is not None and known is not None and known.deletion_requested_at is not None:
         # The kubelet shortens the grace period at the end, which moves the time back and forth by a second.
@@ -85,8 +85,8 @@ def project(sighting: Sighting, stream: StreamId, known: PodFacts | None) -> Pod
         uid=head.uid,
         created_at=sighting.created_at,
         phase=phase,
-        reason=redact_text(text_at(status, "reason")),
-        message=redact_text(text_at(status, "message")),
+        reason=redact_text(text(status, "reason")),
+        message=redact_text(text(status, "message")),
         ready=_ready(status),
         container=_container(deciding) if deciding is not None else None,
         init_exit_code=_init_exit_code(status),
@@ -141,7 +141,7 @@ def _container(status: JsonObject) -> ContainerFacts | None:
         ended = object_at(state, "terminated")
         return ContainerFacts(
             state="terminated",
-            reason=redact_text(text_at(ended, "reason")),
+            reason=redact_text(text(ended, "reason")),
             exit_code=whole(ended, "exitCode"),
             finished_at=moment_or_none(ended.get("finishedAt")),
             restarts=restarts,
@@ -162,8 +162,8 @@ def _init_exit_code(status: JsonObject) -> int | None:
 
 def _ready(status: JsonObject) -> bool:
     """Return the Ready condition; of several the one with the latest transition."""
-    found = [one for one in objects_at(status, "conditions") if text_at(one, "type") == "Ready"]
-    latest = max(found, key=lambda one: text_at(one, "lastTransitionTime"), default=None)
+    found = [one for one in objects_at(status, "conditions") if text(one, "type") == "Ready"]
+    latest = max(found, key=lambda one: text(one, "lastTransitionTime"), default=None)
     return latest is not None and text_at(latest, "status") == "True"
 
 

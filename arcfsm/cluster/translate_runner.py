@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, SPEC
 from arcfsm.cluster.redaction import redact_name, redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
-from arcfsm.cluster.wire import flag, moment_or_none, positive, whole
+from arcfsm.cluster.wire import flag, moment_or_none, positive, text, whole
 from arcfsm.domain import keys
 from arcfsm.domain.events.runner import (
     RunnerCreated,
@@ -24,7 +24,7 @@ from arcfsm.domain.events.runner import (
     RunnerSpecChanged,
 )
 from arcfsm.domain.facts import Job, PodFailure
-from arcfsm.domain.jsonvalue import JsonObject, object_at, text_at
+from arcfsm.domain.jsonvalue import JsonObject, object_at
 from arcfsm.domain.kinds import Kind
 from arcfsm.domain.states import Runner
 
@@ -40,7 +40,7 @@ def project(sighting: Sighting, known: Runner | None) -> Runner:
     head, obj = sighting.head, sighting.object
     status = object_at(obj, "status")
     owner = head.owner if head.owner is not None and head.owner.kind is Kind.RUNNER_SET else None
-    patch_id = positive(text_at(head.annotations, keys.PATCH_ID))
+    patch_id = positive(text(head.annotations, keys.PATCH_ID))
     owner_uid = owner.uid if owner else ""
     return Runner(
         uid=head.uid,
@@ -52,15 +52,15 @@ def project(sighting: Sighting, known: Runner | None) -> Runner:
         metadata=sighting.metadata(),
         spec=sighting.document(object_at(obj, "spec")),
         patch_id=patch_id,
-        revision=positive(text_at(head.annotations, keys.ACTIONABLE_REVISION)),
+        revision=positive(text(head.annotations, keys.ACTIONABLE_REVISION)),
         incarnation=_incarnation(sighting, owner_uid, patch_id),
         finalizers=head.finalizers,
-        phase=redact_text(text_at(status, "phase")),
+        phase=redact_text(text(status, "phase")),
         ready=flag(status, "ready"),
-        reason=redact_text(text_at(status, "reason")),
-        message=redact_text(text_at(status, "message")),
+        reason=redact_text(text(status, "reason")),
+        message=redact_text(text(status, "message")),
         runner_id=whole(status, "runnerId"),
-        runner_name=redact_text(text_at(status, "runnerName")),
+        runner_name=redact_text(text(status, "runnerName")),
         failures=_failures(sighting, status, known),
         job=_job(status),
         deletion_requested_at=head.deletion_requested_at,
@@ -136,10 +136,10 @@ def _failures(sighting: Sighting, status: JsonObject, known: Runner | None) -> t
 
 def _job(status: JsonObject) -> Job:
     return Job(
-        job_id=redact_text(text_at(status, "jobId")),
+        job_id=redact_text(text(status, "jobId")),
         request_id=whole(status, "jobRequestId"),
-        repository=redact_text(text_at(status, "jobRepositoryName")),
-        workflow_ref=redact_text(text_at(status, "jobWorkflowRef")),
+        repository=redact_text(text(status, "jobRepositoryName")),
+        workflow_ref=redact_text(text(status, "jobWorkflowRef")),
         workflow_run_id=whole(status, "workflowRunId"),
-        display_name=redact_text(text_at(status, "jobDisplayName")),
+        display_name=redact_text(text(status, "jobDisplayName")),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS
 from arcfsm.cluster.redaction import redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
-from arcfsm.cluster.wire import whole
+from arcfsm.cluster.wire import text, whole
 from arcfsm.domain.events.runner_set import (
     FinishedRunnersMarked,
     RevisionApplied,
@@ -22,7 +22,7 @@ from arcfsm.domain.events.runner_set import (
     RunnerSetScaled,
     RunnerSpecPublished,
 )
-from arcfsm.domain.jsonvalue import object_at, text_at
+from arcfsm.domain.jsonvalue import object_at
 from arcfsm.domain.kinds import Kind
 from arcfsm.domain.states import RunnerSet
 
@@ -56,7 +56,7 @@ def project(sighting: Sighting) -> RunnerSet:
         patch_id=whole(spec, "patchID"),
         actionable_revision=whole(spec, "actionableRevision"),
         finalizers=head.finalizers,
-        phase=redact_text(text_at(status, "phase")),
+        phase=redact_text(text(status, "phase")),
         applied_revision=whole(status, "appliedActionableRevision"),
         finished_marker=whole(status, "finishedRunnerCleanupPatchID"),
         incarnation=sighting.world.incarnation_of(head.namespace, scale_set_name),

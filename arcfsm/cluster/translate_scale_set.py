@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, SPEC
 from arcfsm.cluster.redaction import redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
-from arcfsm.cluster.wire import positive, whole
+from arcfsm.cluster.wire import positive, text, whole
 from arcfsm.domain import keys
 from arcfsm.domain.events.scale_set import (
     ScaleSetCreated,
@@ -38,7 +38,7 @@ def project(sighting: Sighting) -> ScaleSet:
         generation=head.generation,
         spec=sighting.document(object_at(obj, "spec")),
         metadata=sighting.metadata(),
-        scale_set_id=positive(text_at(head.annotations, keys.SCALE_SET_ID)),
+        scale_set_id=positive(text(head.annotations, keys.SCALE_SET_ID)),
         finalizers=head.finalizers,
         phase=redact_text(text_at(obj, "status", "phase")),
         observed_generation=whole(obj, "status", "observedGeneration"),

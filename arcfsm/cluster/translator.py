@@ -76,6 +76,10 @@ class ObjectTranslator:
         self._latest_object: JsonObject | None = None
         self._latest_head: Head | None = None
 
+    def kind_of(self, obj: JsonObject) -> Kind | None:
+        """Return the kind of an object; None for kinds we do not know."""
+        return kind_of(obj)
+
     def identify(self, world: World, obj: JsonObject) -> Identity | None:
         """Return which object this is and what is known of it; None for kinds and shapes we do not know."""
         head = self._head(obj)
@@ -102,7 +106,7 @@ class ObjectTranslator:
         late = older(head.version, latest)
         deleted = observation.change is Change.DELETED
         if latest and not deleted and (late or head.version == latest):
-            return Translation((), LATE if late else DUPLICATE)
+            return Translation((), LATE if late else DUPLICATE, kind, head.version)
         sighting = Sighting(world, observation.object, head, observation, self._documents)
         if kind in AGGREGATE_OF and stream is not None:
             result = self._aggregate(sighting, stream, unheard=not latest)
@@ -112,7 +116,7 @@ class ObjectTranslator:
             result = self._dependent(sighting)
         if not late:
             self._versions.note(head.uid, head.version)
-        return result
+        return Translation(result.arrivals, result.noise, kind, head.version)
 
     def missing(self, world: World, scopes: Iterable[Scope], listed: Collection[str]) -> Iterator[Arrival]:
         """Yield what is gone: known objects in the listed scopes whose uid the list does not hold."""

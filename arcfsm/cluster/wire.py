@@ -13,10 +13,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from arcfsm.cluster.redaction import redact_name, redact_text
-from arcfsm.domain import keys
 from arcfsm.domain.instant import SECOND, Instant, parse_instant
 from arcfsm.domain.jsonvalue import Json, JsonObject, list_at, object_at, objects_at, text_at
-from arcfsm.domain.kinds import RESOURCES, Kind
+from arcfsm.domain.kinds import AGGREGATE_OF, RESOURCES, Kind
 from arcfsm.domain.observation import RefusedError
 
 PARTIAL: Final = "PartialObjectMetadata"
@@ -53,12 +52,21 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
+def text(value: JsonObject, key: str) -> str:
+    """Return the string under one key, or "" where there is none. For places that every word passes."""
+    leaf = value.get(key)
+    return leaf if isinstance(leaf, str) else ""
+
+
 def kind_of(obj: JsonObject) -> Kind | None:
     """Return the kind of an object, None for kinds that arcfsm does not know."""
-    kind, group = text_at(obj, "kind"), text_at(obj, "apiVersion").rpartition("/")[0]
-    if kind == PARTIAL:
-        return Kind.SECRET
-    return _KINDS.get((group, kind))
+    kind = text(obj, "kind")
+    return Kind.SECRET if kind == PARTIAL else _kind(text(obj, "apiVersion"), kind)
+
+
+@lru_cache(maxsize=256)
+def _kind(api_version: str, kind: str) -> Kind | None:
+    return _KINDS.get((api_version.rpartition("/")[0], kind))
 
 
 def name_of_kind(obj: JsonObject) -> str:
@@ -70,19 +78,19 @@ def name_of_kind(obj: JsonObject) -> str:
 def read_head(obj: JsonObject, kind: Kind) -> Head:
     """Return the head of an object. Raises RefusedError where it has no uid or name, or a time that is none."""
     metadata = object_at(obj, "metadata")
-    uid, name = redact_name(text_at(metadata, "uid")), redact_name(text_at(metadata, "name"))
+    uid, name = redact_name(text(metadata, "uid")), redact_name(text(metadata, "name"))
     if not uid or not name:
         raise RefusedError(f"the {kind} has no {'uid' if name else 'name'}")
     return Head(
         kind=kind,
-        namespace=redact_name(text_at(metadata, "namespace")),
+        namespace=redact_name(text(metadata, "namespace")),
         name=name,
         uid=uid,
-        version=redact_name(text_at(metadata, "resourceVersion")),
+        version=redact_name(text(metadata, "resourceVersion")),
         generation=whole(metadata, "generation"),
         created_at=moment(metadata, "creationTimestamp"),
         deletion_requested_at=_requested(metadata),
-        finalizers=tuple(redact_text(item) for item in list_at(metadata, "finalizers") if isinstance(item, str)),
+        finalizers=_finalizers(metadata),
         owner=_owner(metadata),
         labels=object_at(metadata, "labels"),
         annotations=object_at(metadata, "annotations"),
@@ -161,17 +169,22 @@ def _requested(metadata: JsonObject) -> Instant | None:
     return None if at is None else at - whole(metadata, "deletionGracePeriodSeconds") * SECOND
 
 
+def _finalizers(metadata: JsonObject) -> tuple[str, ...]:
+    if "finalizers" not in metadata:
+        return ()
+    return tuple(redact_text(item) for item in list_at(metadata, "finalizers") if isinstance(item, str))
+
+
 def _owner(metadata: JsonObject) -> Owner | None:
     if "ownerReferences" not in metadata:
         return None
     for reference in list_at(metadata, "ownerReferences"):
         if not isinstance(reference, Mapping) or reference.get("controller") is not True:
             continue
-        kind, group = text_at(reference, "kind"), text_at(reference, "apiVersion").rpartition("/")[0]
-        known = _KINDS.get((group, kind))
-        uid = redact_name(text_at(reference, "uid"))
-        if known is not None and group == keys.GROUP and uid:
-            return Owner(known, redact_name(text_at(reference, "name")), uid)
+        api_version, uid = text(reference, "apiVersion"), redact_name(text(reference, "uid"))
+        kind = _kind(api_version, text(reference, "kind"))
+        if kind in AGGREGATE_OF and uid:
+            return Owner(kind, redact_name(text(reference, "name")), uid)
     return None
 
 

@@ -7,9 +7,10 @@ importer a file) knows how it came about and says so here. Neither imports the o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
+
+import msgspec
 
 from arcfsm.domain.envelope import Source
 from arcfsm.domain.instant import Instant
@@ -27,8 +28,7 @@ class Change(StrEnum):
     DELETED = "DELETED"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """One object as a source showed it."""
 
     change: Change
@@ -46,6 +46,8 @@ class Translation(NamedTuple):
     arrivals: tuple[Arrival, ...]
     noise: str = ""
     """Why it leaves no trace; "" where there are arrivals."""
+    kind: Kind | None = None
+    version: str = ""
 
 
 class Scope(NamedTuple):
@@ -73,6 +75,10 @@ class RefusedError(ValueError):
 
 class Translator(Protocol):
     """Turns observations into domain events. The same observations against the same world give the same events."""
+
+    def kind_of(self, obj: JsonObject) -> Kind | None:
+        """Return the kind of an object; None for kinds we do not know."""
+        ...
 
     def identify(self, world: World, obj: JsonObject) -> Identity | None:
         """Return which object this is; None for kinds we do not know. Raises RefusedError where it can't be told."""

@@ -25,6 +25,7 @@ from arcfsm.domain.events.controller import (
     SourceExhausted,
     SourceOpened,
 )
+from arcfsm.domain.events.listener import ListenerFacts
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import Digest, JsonObject, text_at
 from arcfsm.domain.kinds import CONTROLLER_STREAM, RESOURCES, Kind
@@ -209,40 +210,41 @@ class Importer:
 
     def _observe(self, plan: Plan, line: Line, *, listed: bool) -> Iterator[Arrival]:
         """Translate one line against the world as it is now: a turn folds what came before it first."""
-        record = line.record
-        try:
-            identity = self._translator.identify(self._world, record.object) if record.says in OBJECT_WORDS else None
-            yield from (_told(gap, line.at) for gap in self._blindness.heard(line.source, _kind(identity), line.at))
-            if record.says not in OBJECT_WORDS:
-                self._bookmark(record)
-                return
-            self.tally.observed(line.source)
-            yield from self._upgraded(plan, line, identity)
-            translation = self._translator.translate(
-                self._world,
-                Observation(
-                    change=_CHANGES[record.says],
-                    object=record.object,
-                    source=Source.IMPORT,
-                    at=line.at,
-                    listed=listed and record.says in {Says.ADDED, Says.BARE},
-                ),
+        record, source = line.record, line.source
+        kind, arrivals = None, list[Arrival]()
+        if record.says not in OBJECT_WORDS:
+            kind = self._bookmark(record)
+        else:
+            self.tally.observed(source)
+            seen = Observation(
+                change=_CHANGES[record.says],
+                object=record.object,
+                source=Source.IMPORT,
+                at=line.at,
+                listed=listed and record.says in {Says.ADDED, Says.BARE},
             )
-        except RefusedError as error:
-            yield self._refused(line, str(error))
-            return
-        if translation.noise:
-            self.tally.ignore(line.source, translation.noise)
-        if identity is not None:
-            self._seen(identity.scope.kind, identity.version)
-        yield from translation.arrivals
+            try:
+                translation = self._translator.translate(self._world, seen)
+            except RefusedError as error:
+                arrivals = [self._refused(line, str(error))]
+            else:
+                kind, arrivals = translation.kind, list(translation.arrivals)
+                if translation.noise:
+                    self.tally.ignore(source, translation.noise)
+                if kind is not None:
+                    self._seen(kind, translation.version)
+        for gap in self._blindness.heard(source, kind, line.at):
+            yield _told(gap, line.at)
+        if kind is Kind.LISTENER:
+            yield from self._upgraded(plan, line, arrivals)
+        yield from arrivals
 
-    def _upgraded(self, plan: Plan, line: Line, identity: Identity | None) -> Iterator[Arrival]:
+    def _upgraded(self, plan: Plan, line: Line, arrivals: Sequence[Arrival]) -> Iterator[Arrival]:
         """Yield other settings where a new listener shows that the recorded controller has other ones now."""
-        if identity is None or identity.scope.kind is not Kind.LISTENER or identity.known_version:
+        if line.record.says is Says.DELETED or not any(isinstance(one.event, ListenerFacts) for one in arrivals):
             return
         settings = plan.adoption.upgraded(line.record.object, self._world.settings)
-        if line.record.says is not Says.DELETED and settings != self._world.settings:
+        if settings != self._world.settings:
             yield _told(_declared(plan, settings), line.at)
 
     def _refused(self, line: Line, reason: str) -> Arrival:
@@ -258,11 +260,13 @@ class Importer:
             return (len(_RANKS), "", "", line.record.line)
         return (_RANKS[identity.scope.kind], identity.scope.namespace, identity.name, line.record.line)
 
-    def _bookmark(self, record: Record) -> None:
+    def _bookmark(self, record: Record) -> Kind | None:
+        """Note how far the watch of a kind is though nothing of it changed (B35)."""
         self.tally.bookmarks += 1
-        kind = next((kind for kind in Kind if kind == text_at(record.object, "kind")), None)
+        kind = self._translator.kind_of(record.object)
         if kind is not None:
             self._seen(kind, text_at(record.object, "metadata", "resourceVersion"))
+        return kind
 
     def _seen(self, kind: Kind, version: str) -> None:
         """Note how far the watch of a kind is."""
@@ -315,10 +319,6 @@ class _KnownObjects:
     @property
     def now(self) -> Instant:
         return self._world.now
-
-
-def _kind(identity: Identity | None) -> Kind | None:
-    return identity.scope.kind if identity is not None else None
 
 
 def _declared(plan: Plan, settings: ControllerSettings) -> SettingsDeclared:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+import msgspec
+
 from arcfsm.domain.instant import Instant, parse_instant
-from arcfsm.domain.jsonvalue import JsonObject, integer_at, list_at, text_at
+from arcfsm.domain.jsonvalue import EMPTY, JsonObject, integer_at, list_at, text_at
 from arcfsm.replay.importing.texts import Text
 
 _WORD: Final = re.compile(r"[A-Za-z]{1,40}")
@@ -34,16 +35,16 @@ class Says(StrEnum):
     """Something that can't be understood."""
 
 
+_WATCH_EVENTS: Final = {says.value: says for says in Says if says not in {Says.BARE, Says.BROKEN}}
 OBJECT_WORDS: Final = frozenset({Says.ADDED, Says.MODIFIED, Says.DELETED, Says.BARE})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One record, with the line it begins at."""
 
     line: int
     says: Says
-    object: JsonObject = field(default_factory=dict)
+    object: JsonObject = msgspec.field(default_factory=lambda: EMPTY)
     received: Instant | None = None
     problem: str = ""
     """Why it is broken, or what the error says."""
@@ -84,10 +85,9 @@ def records_of(text: Text) -> Iterator[Record]:
 
 
 def _event(line: int, kind: str, inner: JsonObject, received: str) -> Record:
-    kind = kind.upper()
-    if kind not in Says.__members__ or kind in {"BARE", "BROKEN"}:
+    says = _WATCH_EVENTS.get(kind.upper())
+    if says is None:
         return Record(line=line, says=Says.BROKEN, problem="its type is none of a watch event")
-    says = Says[kind]
     at = _received(received)
     if says is Says.ERROR:
         return Record(line=line, says=says, received=at, problem=_error(inner))

@@ -11,8 +11,9 @@ A track also knows where its source began to list: at its first lines, and again
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from arcfsm.domain.instant import MILLISECOND, Instant, Span
 from arcfsm.domain.jsonvalue import JsonObject, text_at
@@ -22,8 +23,7 @@ LIST_GAP_MAX: Final[Span] = 250 * MILLISECOND
 """Lines of one list follow one another at least this fast."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, kw_only=True):
     """A record at its time."""
 
     source: str
