@@ -83,6 +83,7 @@ def _import(names: list[str], url: str, overrides: dict[str, Any], until: Instan
         SourceFile,
         UnreadableSourceError,
         contents_known,
+        patient_collector,
         survey,
         world_of,
     )
@@ -90,7 +91,7 @@ def _import(names: list[str], url: str, overrides: dict[str, Any], until: Instan
     adoption = Adoption(overrides, clean=redact_text)
     sources = [SourceFile(name) for name in dict.fromkeys(names)]
     try:
-        with _progress("looking at the files", None) as advance:
+        with _progress("looking at the files", None) as advance, patient_collector():
             surveyed = [(source, survey(source, adoption, advance)) for source in sources]
     except UnreadableSourceError as error:
         raise UnreadableInputError(str(error)) from error
@@ -107,7 +108,7 @@ def _import(names: list[str], url: str, overrides: dict[str, Any], until: Instan
             typer.echo(f"arcfsm: --as-of lies before the journal's end ({format_instant(world.now)})", err=True)
         epoch = journal.claim_epoch("import")
         size = sum(found.size for _, found in surveyed)
-        with _progress("importing", size) as advance:
+        with _progress("importing", size) as advance, patient_collector():
             importer = Importer(
                 world,
                 ObjectTranslator(),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, SPEC
-from arcfsm.cluster.redaction import redact_name, redact_text
+from arcfsm.cluster.redaction import redact_name
 from arcfsm.cluster.sighting import Fact, Sighting
-from arcfsm.cluster.wire import text
+from arcfsm.cluster.wire import clean
 from arcfsm.domain.events.listener import (
     ListenerCreated,
     ListenerDeletionRequested,
@@ -37,7 +37,7 @@ def project(sighting: Sighting) -> Listener:
         scale_set_name=redact_name(text_at(spec, "autoscalingRunnerSetName")),
         spec=sighting.document({key: value for key, value in spec.items() if key != "phase"}),
         metadata=sighting.metadata(),
-        phase=redact_text(text(spec, "phase")),
+        phase=clean(spec, "phase"),
         finalizers=head.finalizers,
         deletion_requested_at=head.deletion_requested_at,
     )

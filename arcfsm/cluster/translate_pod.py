@@ -11,9 +11,9 @@ from dataclasses import fields
 from typing import Final, NamedTuple
 
 from arcfsm.cluster.authors import ANNOTATIONS, LABELS, SPEC, STATUS
-from arcfsm.cluster.redaction import redact_name, redact_text
+from arcfsm.cluster.redaction import redact_name
 from arcfsm.cluster.sighting import Fact, Sighting
-from arcfsm.cluster.wire import Head, moment_or_none, text, whole
+from arcfsm.cluster.wire import Head, clean, moment_or_none, text, whole
 from arcfsm.domain import keys, phases
 from arcfsm.domain.events import listener, runner
 from arcfsm.domain.facts import ContainerFacts, PodFacts
@@ -76,7 +76,7 @@ def project(sighting: Sighting, stream: StreamId, known: PodFacts | None) -> Pod
     wanted = _CONTAINERS[stream.kind]
     deciding = next((one for one in containers if text(one, "name") == wanted), None)
     of_listener = stream.kind is AggregateKind.LISTENER
-    phase = redact_text(text(status, "phase"))
+    phase = clean(status, "phase")
     requested = head.deletion_requested_at
     if requested is not None and known is not None and known.deletion_requested_at is not None:
         # The kubelet shortens the grace period at the end, which moves the time back and forth by a second.
@@ -85,8 +85,8 @@ def project(sighting: Sighting, stream: StreamId, known: PodFacts | None) -> Pod
         uid=head.uid,
         created_at=sighting.created_at,
         phase=phase,
-        reason=redact_text(text(status, "reason")),
-        message=redact_text(text(status, "message")),
+        reason=clean(status, "reason"),
+        message=clean(status, "message"),
         ready=_ready(status),
         container=_container(deciding) if deciding is not None else None,
         init_exit_code=_init_exit_code(status),
@@ -141,14 +141,14 @@ def _container(status: JsonObject) -> ContainerFacts | None:
         ended = object_at(state, "terminated")
         return ContainerFacts(
             state="terminated",
-            reason=redact_text(text(ended, "reason")),
+            reason=clean(ended, "reason"),
             exit_code=whole(ended, "exitCode"),
             finished_at=moment_or_none(ended.get("finishedAt")),
             restarts=restarts,
         )
     if isinstance(state.get("running"), dict):
         return ContainerFacts(state="running", restarts=restarts)
-    reason = redact_text(text_at(state, "waiting", "reason"))
+    reason = clean(object_at(state, "waiting"), "reason")
     return ContainerFacts(state="waiting", reason=reason, restarts=restarts)
 
 

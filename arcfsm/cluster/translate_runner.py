@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, SPEC
-from arcfsm.cluster.redaction import redact_name, redact_text
+from arcfsm.cluster.redaction import redact_name
 from arcfsm.cluster.sighting import Fact, Sighting
-from arcfsm.cluster.wire import flag, moment_or_none, positive, text, whole
+from arcfsm.cluster.wire import clean, flag, moment_or_none, positive, text, whole
 from arcfsm.domain import keys
 from arcfsm.domain.events.runner import (
     RunnerCreated,
@@ -55,12 +55,12 @@ def project(sighting: Sighting, known: Runner | None) -> Runner:
         revision=positive(text(head.annotations, keys.ACTIONABLE_REVISION)),
         incarnation=_incarnation(sighting, owner_uid, patch_id),
         finalizers=head.finalizers,
-        phase=redact_text(text(status, "phase")),
+        phase=clean(status, "phase"),
         ready=flag(status, "ready"),
-        reason=redact_text(text(status, "reason")),
-        message=redact_text(text(status, "message")),
+        reason=clean(status, "reason"),
+        message=clean(status, "message"),
         runner_id=whole(status, "runnerId"),
-        runner_name=redact_text(text(status, "runnerName")),
+        runner_name=clean(status, "runnerName"),
         failures=_failures(sighting, status, known),
         job=_job(status),
         deletion_requested_at=head.deletion_requested_at,
@@ -136,10 +136,10 @@ def _failures(sighting: Sighting, status: JsonObject, known: Runner | None) -> t
 
 def _job(status: JsonObject) -> Job:
     return Job(
-        job_id=redact_text(text(status, "jobId")),
+        job_id=clean(status, "jobId"),
         request_id=whole(status, "jobRequestId"),
-        repository=redact_text(text(status, "jobRepositoryName")),
-        workflow_ref=redact_text(text(status, "jobWorkflowRef")),
+        repository=clean(status, "jobRepositoryName"),
+        workflow_ref=clean(status, "jobWorkflowRef"),
         workflow_run_id=whole(status, "workflowRunId"),
-        display_name=redact_text(text(status, "jobDisplayName")),
+        display_name=clean(status, "jobDisplayName"),
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS
-from arcfsm.cluster.redaction import redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
-from arcfsm.cluster.wire import text, whole
+from arcfsm.cluster.wire import clean, whole
 from arcfsm.domain.events.runner_set import (
     FinishedRunnersMarked,
     RevisionApplied,
@@ -56,7 +55,7 @@ def project(sighting: Sighting) -> RunnerSet:
         patch_id=whole(spec, "patchID"),
         actionable_revision=whole(spec, "actionableRevision"),
         finalizers=head.finalizers,
-        phase=redact_text(text(status, "phase")),
+        phase=clean(status, "phase"),
         applied_revision=whole(status, "appliedActionableRevision"),
         finished_marker=whole(status, "finishedRunnerCleanupPatchID"),
         incarnation=sighting.world.incarnation_of(head.namespace, scale_set_name),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, SPEC
-from arcfsm.cluster.redaction import redact_text
 from arcfsm.cluster.sighting import Fact, Sighting
-from arcfsm.cluster.wire import positive, text, whole
+from arcfsm.cluster.wire import clean, positive, text, whole
 from arcfsm.domain import keys
 from arcfsm.domain.events.scale_set import (
     ScaleSetCreated,
@@ -20,7 +19,7 @@ from arcfsm.domain.events.scale_set import (
     ScaleSetPhaseChanged,
     ScaleSetSpecChanged,
 )
-from arcfsm.domain.jsonvalue import object_at, text_at
+from arcfsm.domain.jsonvalue import object_at
 from arcfsm.domain.states import ScaleSet
 
 PHASE = (("f:status", "f:phase"),)
@@ -40,7 +39,7 @@ def project(sighting: Sighting) -> ScaleSet:
         metadata=sighting.metadata(),
         scale_set_id=positive(text(head.annotations, keys.SCALE_SET_ID)),
         finalizers=head.finalizers,
-        phase=redact_text(text_at(obj, "status", "phase")),
+        phase=clean(object_at(obj, "status"), "phase"),
         observed_generation=whole(obj, "status", "observedGeneration"),
         deletion_requested_at=head.deletion_requested_at,
     )

@@ -111,7 +111,7 @@ class ObjectTranslator:
         if kind in AGGREGATE_OF and stream is not None:
             result = self._aggregate(sighting, stream, unheard=not latest)
         elif kind is Kind.POD:
-            result = self._pod(sighting, stream, unheard=older(latest, head.version) or not latest)
+            result = self._pod(sighting, stream, unheard=not latest or (deleted and older(latest, head.version)))
         else:
             result = self._dependent(sighting)
         if not late:

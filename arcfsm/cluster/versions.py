@@ -19,15 +19,11 @@ REMEMBERED_MAX: Final = 200_000
 """Uids whose latest version is remembered; the oldest half is forgotten beyond."""
 
 
-def number(version: str) -> int | None:
-    """Return a resourceVersion as a number, None where it is none."""
-    return int(version) if version.isascii() and version.isdigit() and len(version) <= 20 else None
-
-
 def older(version: str, than: str) -> bool:
     """Return whether a version is older than another; False where that can't be told."""
-    left, right = number(version), number(than)
-    return left is not None and right is not None and left < right
+    if not (version.isdecimal() and than.isdecimal() and version.isascii() and than.isascii()):
+        return False
+    return (len(version), version) < (len(than), than)
 
 
 class Versions:

@@ -58,6 +58,12 @@ def text(value: JsonObject, key: str) -> str:
     return leaf if isinstance(leaf, str) else ""
 
 
+def clean(value: JsonObject, key: str) -> str:
+    """Return the string under one key without credentials, or "" where there is none."""
+    leaf = value.get(key)
+    return redact_text(leaf) if leaf and isinstance(leaf, str) else ""
+
+
 def kind_of(obj: JsonObject) -> Kind | None:
     """Return the kind of an object, None for kinds that arcfsm does not know."""
     kind = text(obj, "kind")

@@ -1,6 +1,7 @@
 """Importers: journals from what people have. Which files there are, what they say, and the loop that takes it in."""
 
 from arcfsm.replay.importing.adoption import Adoption
+from arcfsm.replay.importing.collector import patient_collector
 from arcfsm.replay.importing.importer import BATCH_EVENTS, Importer, Plan
 from arcfsm.replay.importing.standing import contents_known, world_of
 from arcfsm.replay.importing.survey import Survey, survey
@@ -18,6 +19,7 @@ __all__ = [
     "Tally",
     "UnreadableSourceError",
     "contents_known",
+    "patient_collector",
     "survey",
     "world_of",
 ]
