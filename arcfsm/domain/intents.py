@@ -17,6 +17,11 @@ from arcfsm.domain.jsonvalue import Digest
 from arcfsm.domain.kinds import Kind, StreamId
 
 
+def create_key(kind: Kind, namespace: str, name: str) -> str:
+    """Return the key of a creation."""
+    return f"create {kind} {namespace}/{name}"
+
+
 def delete_key(kind: Kind, namespace: str, name: str) -> str:
     """Return the key of a deletion."""
     return f"delete {kind} {namespace}/{name}"
@@ -77,7 +82,7 @@ class CreateObject(_Intent):
     @property
     def key(self) -> str:
         """One operation on one object."""
-        return f"create {self.kind} {self.namespace}/{self.name}"
+        return create_key(self.kind, self.namespace, self.name)
 
     def documents(self) -> Iterator[Digest]:
         """Yield the manifest."""
@@ -199,7 +204,8 @@ class SecretRecipe(StrEnum):
 class WriteSecret(_Intent):
     """Bring a Secret to what its recipe says: create it, or patch what differs (L8, L10, S5).
 
-    The outcome carries its version alone.
+    What is there by meaning already is not written (H19). The outcome answers `resource_version` and nothing else of
+    it; INVALID says that the values can't be composed.
     """
 
     action: Literal["write-secret"] = "write-secret"
@@ -208,6 +214,9 @@ class WriteSecret(_Intent):
     name: str
     manifest: Digest
     """Metadata without data."""
+    inputs: Digest = ""
+    """What the values are composed of, as far as it may be told: documents and versions. Another one means to write
+    again; "" where nobody keeps account (H16)."""
 
     @property
     def key(self) -> str:
@@ -216,12 +225,14 @@ class WriteSecret(_Intent):
 
     @property
     def written(self) -> str:
-        """The metadata; the values are composed anew each time."""
-        return self.manifest
+        """The inputs where they are told, else the metadata; the values are composed anew each time."""
+        return self.inputs or self.manifest
 
     def documents(self) -> Iterator[Digest]:
-        """Yield the manifest."""
+        """Yield the manifest, and the inputs where they are told."""
         yield self.manifest
+        if self.inputs:
+            yield self.inputs
 
 
 class RegisterRunner(_Intent):
@@ -256,9 +267,12 @@ class ServiceCall(StrEnum):
     """Change its `group` or its `name` (A9, A10). Answers `name` and `group`."""
     DELETE_SCALE_SET = "delete-scale-set"
     FIND_RUNNER = "find-runner"
+    """Look a runner up by its `name` (R3, R10). Answers `runner_id` and `scale_set_id`."""
     REMOVE_RUNNER = "remove-runner"
+    """Give up a registration by its `runner_id`: BUSY where its job still runs (R4, R14)."""
     RECALL_REGISTRATION = "recall-registration"
-    """Read the runner id back from the runner's Secret, which alone may know it (R3, R11)."""
+    """Read the id back from the Secret of the runner called `name`, which alone may know it (R3, R11). Answers
+    `runner_id`; INVALID where what stands there is no id."""
 
 
 class CallService(_Intent):

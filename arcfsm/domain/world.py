@@ -26,7 +26,7 @@ from arcfsm.domain.events.runner_set import RunnerSetFacts, RunnerSetScaled, Run
 from arcfsm.domain.events.scale_set import ScaleSetFacts, ScaleSetMetadataChanged, ScaleSetSpecChanged
 from arcfsm.domain.fold import fold_listener, fold_runner, fold_runner_set, fold_scale_set, issue, settle
 from arcfsm.domain.instant import Instant
-from arcfsm.domain.intents import ServiceCall
+from arcfsm.domain.intents import ServiceCall, create_key
 from arcfsm.domain.jsonvalue import Digest, text_at
 from arcfsm.domain.keys import LISTENER_CONFIG_SUFFIX
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
@@ -265,6 +265,8 @@ class World:
             after = replace(after, named_at=journaled.at)
         self.scale_sets[uid] = after
         self._name(journaled.stream, after)
+        if after.present != before.present:
+            self._orphan(after)
         if not after.present and before.present:
             self._close(journaled.stream)
             del self.scale_sets[uid]
@@ -313,7 +315,12 @@ class World:
         after = _versioned(fold_listener(before, event, journaled.at), journaled)
         if isinstance(event, ListenerPodFacts) and (before.pod is None or before.pod.uid != event.pod.uid):
             config = self.dependent(Kind.SECRET, after.namespace, after.name + LISTENER_CONFIG_SUFFIX)
-            after = replace(after, config_version_at_pod=config.resource_version if config else "")
+            creation = self.effects_of(journaled.stream).flying(create_key(Kind.POD, after.namespace, after.name))
+            after = replace(
+                after,
+                config_version_at_pod=config.resource_version if config else "",
+                pod_wanted=creation.content if creation is not None else "",
+            )
         self.listeners[uid] = after
         self._listeners_of.assign(uid, (after.scale_set_namespace, after.scale_set_name), _rank(after))
         self._name(journaled.stream, after)
@@ -328,6 +335,11 @@ class World:
     def _naming(self, spec: Digest) -> tuple[str, str]:
         found = self.documents.mapping(spec)
         return text_at(found, "runnerGroup"), text_at(found, "githubConfigUrl")
+
+    def _orphan(self, scale_set: ScaleSet) -> None:
+        """Tell its listeners that a scale set vanished, or that there is one of that name (L3)."""
+        for listener in self.listeners_of(scale_set.namespace, scale_set.name):
+            self.listeners[listener.uid] = replace(listener, orphaned=not scale_set.present)
 
     def _bereft(self, journaled: JournaledEvent, listener: Listener) -> None:
         owner = self.scale_set_named(listener.scale_set_namespace, listener.scale_set_name)
@@ -394,6 +406,11 @@ class World:
     def _depend(self, event: DependentFacts) -> None:
         key = DependentKey(event.kind, event.namespace, event.name)
         self.dependents[key] = Dependent(**event.__dict__)
+        if event.kind is Kind.SECRET and event.name.endswith(LISTENER_CONFIG_SUFFIX):
+            # A pod may be seen before the Secret it was started with: then the first version we see counts (Z1).
+            listener = self.listener_named(event.namespace, event.name.removesuffix(LISTENER_CONFIG_SUFFIX))
+            if listener is not None and listener.pod is not None and not listener.config_version_at_pod:
+                self.listeners[listener.uid] = replace(listener, config_version_at_pod=event.resource_version)
 
     def _decided(self, journaled: JournaledEvent, event: Decided) -> None:
         self.answers[journaled.stream] = Answer(journaled.seq, event.answer, event.wake_at)

@@ -38,7 +38,16 @@ def test_every_event_survives_the_round_trip(name, data):
 def test_every_form_ever_written_stays_readable(path):
     golden = json.loads(path.read_text("utf-8"))
     event = decode(golden["type"], golden["schema"], json.dumps(golden["payload"]))
-    assert json.loads(event.model_dump_json()) == golden["reads"]
+    assert as_far_as_told(json.loads(event.model_dump_json()), golden["reads"]) == golden["reads"]
+
+
+def as_far_as_told(now, then):
+    """What is read now without fields that came since: those have defaults and keep the schema number."""
+    if isinstance(now, dict) and isinstance(then, dict):
+        return {key: as_far_as_told(value, then[key]) for key, value in now.items() if key in then}
+    if isinstance(now, list) and isinstance(then, list) and len(now) == len(then):
+        return [as_far_as_told(*pair) for pair in zip(now, then, strict=True)]
+    return now
 
 
 def test_every_type_has_a_golden_file_of_every_schema_up_to_its_own():

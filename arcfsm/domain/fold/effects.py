@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from arcfsm.domain.events.decision import IntentSettled, Outcome
 from arcfsm.domain.instant import Instant
-from arcfsm.domain.intents import CreateRunners, Intent, PatchObject
+from arcfsm.domain.intents import CreateObject, CreateRunners, Intent, PatchObject
+from arcfsm.domain.jsonvalue import Digest
 from arcfsm.domain.states import Attempt, Effects, InFlight
 
 DONE: Final = frozenset({Outcome.OK, Outcome.NOT_FOUND, Outcome.ALREADY_EXISTS, Outcome.BUSY, Outcome.RUNNER_EXISTS})
@@ -26,7 +27,7 @@ def issue(effects: Effects, intent: Intent, decision: int, index: int, at: Insta
         index=index,
         issued_at=at,
         items=intent.count if isinstance(intent, CreateRunners) else 1,
-        content=intent.content if isinstance(intent, PatchObject) else "",
+        content=_content(intent),
         written=intent.written,
     )
     return replace(effects, in_flight=(*effects.in_flight, flight))
@@ -62,6 +63,12 @@ def settle(effects: Effects, event: IntentSettled, at: Instant) -> Effects:
     )
     others = tuple(other for other in effects.attempts if other.key != event.key)
     return Effects(in_flight=in_flight, attempts=(*others, attempt))
+
+
+def _content(intent: Intent) -> Digest:
+    if isinstance(intent, CreateObject):
+        return intent.manifest
+    return intent.content if isinstance(intent, PatchObject) else ""
 
 
 def _settles(flight: InFlight, event: IntentSettled) -> bool:

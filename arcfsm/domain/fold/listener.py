@@ -40,7 +40,7 @@ def _pod(state: Listener, event: ListenerPodFacts, at: Instant) -> Listener:
             state,
             pod_adopted=isinstance(event, ListenerPodObserved),
             config_version_at_pod="",
-            pod_spec_wanted="",
+            pod_wanted="",
             up_since=None,
             pods_created=(*state.pods_created, pod.created_at)[-REMEMBERED:],
         )

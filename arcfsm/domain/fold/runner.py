@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from arcfsm.domain.events.runner import (
     RunnerCreated,
     RunnerDeletionRequested,
+    RunnerFacts,
     RunnerFailuresRecorded,
     RunnerFinalizersChanged,
     RunnerGone,
@@ -34,10 +35,20 @@ from arcfsm.domain.instant import Instant
 from arcfsm.domain.states import Runner
 
 
-def _pod(state: Runner, event: RunnerPodFacts, _at: Instant) -> Runner:
+def _appeared(state: Runner, event: RunnerFacts, at: Instant) -> Runner:
+    since = state.job_since if state.job_since is not None or not event.job.job_id else at
+    adopted = state.adopted or (isinstance(event, RunnerObserved) and not state.present)
+    return replace(appear(state, event, at), adopted=adopted, job_since=since)
+
+
+def _job(state: Runner, event: RunnerJobAssigned, at: Instant) -> Runner:
+    return replace(state, job=event.job, job_since=at if state.job_since is None else state.job_since)
+
+
+def _pod(state: Runner, event: RunnerPodFacts, at: Instant) -> Runner:
     if state.pod is not None and state.pod.uid == event.pod.uid:
-        return replace(state, pod=event.pod)
-    return replace(state, pod=event.pod, pod_gone_at=None, pods_seen=state.pods_seen + 1)
+        return replace(state, pod=event.pod, pod_heard_at=at)
+    return replace(state, pod=event.pod, pod_heard_at=at, pod_gone_at=None, pods_seen=state.pods_seen + 1)
 
 
 def _pod_gone(state: Runner, event: RunnerPodGone, at: Instant) -> Runner:
@@ -48,12 +59,12 @@ def _pod_gone(state: Runner, event: RunnerPodGone, at: Instant) -> Runner:
 
 
 RUNNER_FOLD: Final[dict[type[Any], Callable[[Runner, Any, Instant], Runner]]] = {
-    RunnerCreated: appear,
-    RunnerObserved: appear,
+    RunnerCreated: _appeared,
+    RunnerObserved: _appeared,
     RunnerPhaseChanged: set_fields,
     RunnerReadinessChanged: set_fields,
     RunnerRegistered: set_fields,
-    RunnerJobAssigned: set_fields,
+    RunnerJobAssigned: _job,
     RunnerFailuresRecorded: set_fields,
     RunnerSpecChanged: set_fields,
     RunnerMetadataChanged: set_fields,

@@ -20,7 +20,7 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True):
     items: int = 1
     """Outcomes still to come."""
     content: Digest = ""
-    """What the object should hold afterwards, where a breaker must recognise it (H17)."""
+    """What the object should hold afterwards, where a breaker must recognise it (H17, H18)."""
     written: str = ""
     """What is written over what is there: `Intent.written`."""
 

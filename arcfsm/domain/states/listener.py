@@ -32,13 +32,15 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
     """The pod was there before we looked: we did not create it and never stamp it (Z1)."""
     config_version_at_pod: str = ""
     """resourceVersion of the config Secret when the present pod was first seen (Z1)."""
-    pod_spec_wanted: Digest = ""
-    """The pod spec that was asked for when the present pod was created by us (H18); "" for adopted pods."""
+    pod_wanted: Digest = ""
+    """The manifest from which we created the present pod (H18); "" for pods that others created."""
     exits: tuple[Instant, ...] = ()
     """Times of the latest non-zero exits, newest last, since the last steady run (H27, H28)."""
     pods_created: tuple[Instant, ...] = ()
     """Times at which the latest pods appeared, newest last (H18 breaker)."""
     up_since: Instant | None = None
+    orphaned: bool = False
+    """Its scale set was seen to vanish (L3); one that was merely not seen yet is no reason to delete anything."""
     pod_version: str = ""
     """resourceVersion of the latest word about a pod of its; older words are late (B9)."""
 

@@ -36,8 +36,14 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     runner_name: str = ""
     failures: tuple[PodFailure, ...] = ()
     job: Job = Job()
+    job_since: Instant | None = None
+    """When its job was first seen (H37)."""
+    adopted: bool = False
+    """It was there before we looked: what had happened to it by then is not known (H23, H26)."""
     deletion_requested_at: Instant | None = None
     pod: PodFacts | None = None
+    pod_heard_at: Instant = 0
+    """When the latest word about a pod of its came."""
     pod_gone_at: Instant | None = None
     """When its last pod vanished; None while there is one or there never was (H25)."""
     pods_seen: int = 0
