@@ -75,7 +75,9 @@ def _import(names: list[str], url: str, overrides: dict[str, Any], until: Instan
     from arcfsm import __version__
     from arcfsm.cluster.redaction import redact_text
     from arcfsm.cluster.translator import ObjectTranslator
+    from arcfsm.domain.documents import Documents
     from arcfsm.journal import Journal
+    from arcfsm.replay.fold import folded
     from arcfsm.replay.importing import (
         Adoption,
         Importer,
@@ -85,7 +87,6 @@ def _import(names: list[str], url: str, overrides: dict[str, Any], until: Instan
         contents_known,
         patient_collector,
         survey,
-        world_of,
     )
 
     adoption = Adoption(overrides, clean=redact_text)
@@ -103,7 +104,7 @@ def _import(names: list[str], url: str, overrides: dict[str, Any], until: Instan
         surveyed = [(source, found) for source, found in surveyed if found.content not in known]
         if not surveyed:
             return
-        world = world_of(journal)
+        world = folded(journal, Documents(journal.document))
         if until is not None and until < world.now:
             typer.echo(f"arcfsm: --as-of lies before the journal's end ({format_instant(world.now)})", err=True)
         epoch = journal.claim_epoch("import")

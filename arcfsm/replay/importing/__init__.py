@@ -3,7 +3,7 @@
 from arcfsm.replay.importing.adoption import Adoption
 from arcfsm.replay.importing.collector import patient_collector
 from arcfsm.replay.importing.importer import BATCH_EVENTS, Importer, Plan
-from arcfsm.replay.importing.standing import contents_known, world_of
+from arcfsm.replay.importing.standing import contents_known
 from arcfsm.replay.importing.survey import Survey, survey
 from arcfsm.replay.importing.tally import Refused, Tally
 from arcfsm.replay.importing.texts import SourceFile, UnreadableSourceError
@@ -21,5 +21,4 @@ __all__ = [
     "contents_known",
     "patient_collector",
     "survey",
-    "world_of",
 ]

@@ -1,20 +1,10 @@
-"""Where a journal stands before an import: what it knows, and which files it has read to their end."""
+"""Which files a journal has read to their end."""
 
 from __future__ import annotations
 
-from arcfsm.domain.documents import Documents
 from arcfsm.domain.events.controller import SourceExhausted
 from arcfsm.domain.jsonvalue import Digest
-from arcfsm.domain.world import World
 from arcfsm.journal import Journal
-
-
-def world_of(journal: Journal) -> World:
-    """Return everything a journal knows, folded."""
-    world = World(Documents(fetch=journal.document))
-    for journaled in journal.events():
-        world.apply(journaled)
-    return world
 
 
 def contents_known(journal: Journal) -> frozenset[Digest]:
