@@ -81,7 +81,7 @@ class ControllerSettings(BaseModel):
         default=0, description="gracePeriodSeconds for a pod whose containers ended; negative leaves it alone (R15)."
     )
     stalled_after: Span = Field(
-        default=30 * SECOND, ge=0, description="Rest states shorter than this are not called a stall."
+        default=15 * SECOND, ge=0, description="Rest states shorter than this are not called a stall."
     )
     finalizer_stalled_after: Span = Field(
         default=1 * HOUR, ge=0, description="A deletion waiting longer than this on finalizers is a stall."
