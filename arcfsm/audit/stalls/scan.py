@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from arcfsm.audit.stalls.churn import Churn
 from arcfsm.audit.stalls.condition import CONDITIONS, Condition, Finding, Stall, conditions_of
 from arcfsm.audit.stalls.flapping import Flapping
 from arcfsm.domain.envelope import JournaledEvent
@@ -32,6 +33,7 @@ class Scan:
     _names: dict[StreamId, tuple[str, str]] = field(default_factory=dict)
     _latest: dict[tuple[str, str], int] = field(default_factory=dict)
     _flapping: Flapping = field(default_factory=Flapping)
+    _churn: Churn = field(default_factory=Churn)
 
     def take(self, turn: Iterable[JournaledEvent]) -> None:
         """Fold one turn and look at what it touched."""
@@ -49,19 +51,21 @@ class Scan:
         """Return what was or is stalled by `now`, in order of time."""
         lasting = [self._stall(name, stream, one, None) for (name, stream), one in self._open.items()]
         found = [*self.ended, *(stall for stall in lasting if self._worth(stall, now))]
-        return sorted([*found, *self._flapping.stalls(self._names)], key=lambda one: (one.since, one.name, one.stream))
+        loops = (*self._flapping.stalls(self._names), *self._churn.stalls(now))
+        return sorted((*found, *loops), key=lambda one: (one.since, one.name, one.stream))
 
     def _note(self, journaled: JournaledEvent) -> None:
         kind = type(journaled.event).__name__
         self._latest[str(journaled.stream), kind] = journaled.seq
         if journaled.correlation:
             self._latest[journaled.correlation, kind] = journaled.seq
-        known = (
-            self.world.aggregate(journaled.stream) if journaled.stream.kind is not AggregateKind.CONTROLLER else None
-        )
+        if journaled.stream.kind is AggregateKind.CONTROLLER:
+            return
+        self._flapping.note(journaled)
+        self._churn.note(journaled)
+        known = self.world.aggregate(journaled.stream)
         if known is not None and known.name:
             self._names[journaled.stream] = (known.namespace, known.name)
-        self._flapping.note(journaled)
 
     def _look(self, stream: StreamId) -> None:
         known = self.world.aggregate(stream)
