@@ -302,6 +302,8 @@ class World:
             self._born(after)
         if after.phase == phases.OUTDATED != before.phase:
             self._refused(after)
+        if before.present and not after.present and after.finished:
+            self._reaped(after)
         # The pod may outlive the runner by its grace period: the runner is forgotten with the later of the two.
         if not after.present and after.state == "gone" and after.pod is None:
             self._close(journaled.stream)
@@ -331,6 +333,13 @@ class World:
             self._listeners_of.release(uid)
             del self.listeners[uid]
         return _transition(journaled, before, after)
+
+    def _reaped(self, runner: Runner) -> None:
+        """Remember under which wish a runner whose job was over vanished: it is not replaced under the same (S9, S11)."""
+        owner = self.runner_sets.get(runner.owner_uid)
+        if owner is not None:
+            reaped = replace(owner, reaped_patch_id=owner.patch_id, reaped_incarnation=owner.incarnation)
+            self.runner_sets[owner.uid] = reaped
 
     def _naming(self, spec: Digest) -> tuple[str, str]:
         found = self.documents.mapping(spec)

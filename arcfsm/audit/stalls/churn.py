@@ -13,7 +13,7 @@ from arcfsm.domain.events.runner_set import RunnerSetCreated
 from arcfsm.domain.instant import SECOND, Instant, Span
 from arcfsm.domain.kinds import AggregateKind
 
-CREATIONS_MIN: Final = 4
+CREATIONS_MIN: Final = 5
 """So many under one name within the window are a loop; an edit or two in a row make fewer."""
 WINDOW: Final[Span] = 60 * SECOND
 

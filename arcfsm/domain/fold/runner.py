@@ -46,9 +46,18 @@ def _job(state: Runner, event: RunnerJobAssigned, at: Instant) -> Runner:
 
 
 def _pod(state: Runner, event: RunnerPodFacts, at: Instant) -> Runner:
+    container = event.pod.container
+    exit_code = container.exit_code if container is not None else state.exit_code
     if state.pod is not None and state.pod.uid == event.pod.uid:
-        return replace(state, pod=event.pod, pod_heard_at=at)
-    return replace(state, pod=event.pod, pod_heard_at=at, pod_gone_at=None, pods_seen=state.pods_seen + 1)
+        return replace(state, pod=event.pod, pod_heard_at=at, exit_code=exit_code)
+    return replace(
+        state,
+        pod=event.pod,
+        pod_heard_at=at,
+        pod_gone_at=None,
+        pods_seen=state.pods_seen + 1,
+        exit_code=exit_code,
+    )
 
 
 def _pod_gone(state: Runner, event: RunnerPodGone, at: Instant) -> Runner:

@@ -56,6 +56,11 @@ def _marked(state: RunnerSet, event: FinishedRunnersMarked, _at: Instant) -> Run
     return replace(state, finished_marker=event.finished_marker, marker_incarnation=incarnation)
 
 
+def _applied(state: RunnerSet, event: RevisionApplied, _at: Instant) -> RunnerSet:
+    # What finished was of an older revision: the wish stands for the new one.
+    return replace(state, applied_revision=event.applied_revision, reaped_patch_id=0)
+
+
 RUNNER_SET_FOLD: Final[dict[type[Any], Callable[[RunnerSet, Any, Instant], RunnerSet]]] = {
     RunnerSetCreated: _appeared,
     RunnerSetObserved: _appeared,
@@ -65,7 +70,7 @@ RUNNER_SET_FOLD: Final[dict[type[Any], Callable[[RunnerSet, Any, Instant], Runne
     RunnerSetMetadataChanged: set_fields,
     RunnerSetFinalizersChanged: set_fields,
     RunnerSetPhaseChanged: set_fields,
-    RevisionApplied: set_fields,
+    RevisionApplied: _applied,
     FinishedRunnersMarked: _marked,
     RunnerSetDeletionRequested: set_fields,
     RunnerSetGone: vanish,

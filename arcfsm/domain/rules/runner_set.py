@@ -203,8 +203,7 @@ def scale_up(look: Look[RunnerSet]) -> Answer | None:
     if have >= subject.replicas:
         return None
     exist = f"{have} of {subject.replicas} runners exist"
-    same = same_incarnation(subject.marker_incarnation, subject.incarnation)
-    if subject.patch_id != 0 and subject.finished_marker == subject.patch_id and same:
+    if _reaped_under_this_wish(subject):
         reason = (
             f"{exist}; not replacing those that finished under patch {subject.patch_id}, only a new one brings more"
         )
@@ -264,6 +263,17 @@ RUNNER_SET_RULES: tuple[RuleFunction[RunnerSet], ...] = (
     rest,
 )
 """S-remove stands first because it is owed whatever else is true, S14 before the rules that end a pass."""
+
+
+def _reaped_under_this_wish(subject: RunnerSet) -> bool:
+    """Whether finished runners went under the wish in force: the marker says so, or we saw it (H1)."""
+    if subject.patch_id == 0:
+        return False
+    marked = subject.finished_marker == subject.patch_id
+    seen = subject.reaped_patch_id == subject.patch_id
+    return (marked and same_incarnation(subject.marker_incarnation, subject.incarnation)) or (
+        seen and same_incarnation(subject.reaped_incarnation, subject.incarnation)
+    )
 
 
 def _create(look: Look[RunnerSet], count: int) -> CreateRunners:

@@ -47,6 +47,8 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     pod_gone_at: Instant | None = None
     """When its last pod vanished; None while there is one or there never was (H25)."""
     pods_seen: int = 0
+    exit_code: int | None = None
+    """How its runner container last ended."""
     parting: bool = False
     """We asked for its removal or deletion at some time; its effects tell what became of it."""
     pod_version: str = ""
@@ -66,6 +68,11 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     def done(self) -> bool:
         """Its phase is terminal: Succeeded, Failed or Outdated."""
         return self.phase in phases.RUNNER_DONE_PHASES
+
+    @property
+    def finished(self) -> bool:
+        """Its job is over: exit code 0, or a phase that says so."""
+        return self.phase == phases.SUCCEEDED or self.exit_code == 0
 
     @property
     def has_registration_finalizer(self) -> bool:

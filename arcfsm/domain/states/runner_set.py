@@ -45,6 +45,9 @@ class RunnerSet(msgspec.Struct, frozen=True, kw_only=True):
     """What runner spec and runner metadata read as right after it: the API may default and prune (D16)."""
     finished_marker: int = 0
     marker_incarnation: str = ""
+    reaped_patch_id: int = 0
+    """Patch id of the wish under which a runner whose job was over last vanished, whoever deleted it (S9)."""
+    reaped_incarnation: str = ""
     finalizers: tuple[str, ...] = ()
     phase: str = ""
     deletion_requested_at: Instant | None = None
