@@ -30,9 +30,7 @@ class MachineName(StrEnum):
 
 
 def machines_command(
-    machine: Annotated[
-        MachineName | None, typer.Argument(help="Print this machine only.", show_default=False)
-    ] = None,
+    machine: Annotated[MachineName | None, typer.Argument(help="Print this machine only.", show_default=False)] = None,
     output: Annotated[
         MachineFormat, typer.Option("--format", "-f", help="A table, a Mermaid or a Graphviz drawing.")
     ] = MachineFormat.TABLE,

@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-import click
 import typer
 
 from arcfsm import __version__
@@ -21,11 +20,13 @@ from arcfsm.cli.journal import journal_app
 from arcfsm.cli.machines import machines_command
 from arcfsm.cli.replay import replay_command
 from arcfsm.cli.state import state_command
-from arcfsm.cli.why import why_command
+
+# WHY
 from arcfsm.journal import JournalError
 
 USAGE: Final = 2
 """Exit code: wrong usage or unreadable input."""
+INTERRUPTED: Final = 130
 JOURNAL: Final = 3
 """Exit code: the journal can't be reached, or is newer than this program."""
 
@@ -37,7 +38,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
 
@@ -61,7 +62,7 @@ def root(
 
 app.command("import")(import_command)
 app.add_typer(audit_app, name="audit")
-app.command("why")(why_command)
+# WHY2
 app.command("state")(state_command)
 app.command("replay")(replay_command)
 app.add_typer(journal_app, name="journal")
@@ -71,12 +72,11 @@ app.command("machines")(machines_command)
 def command_names() -> Iterator[tuple[str, ...]]:
     """Yield the words of every command, groups before their members, in the order of the help."""
 
-    def walk(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    def walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if words:
             yield words
-        if isinstance(command, click.Group):
-            for name, member in command.commands.items():
-                yield from walk(member, (*words, name))
+        for name, member in getattr(command, "commands", {}).items():
+            yield from walk(member, (*words, name))
 
     return walk(typer.main.get_command(app), ())
 
@@ -86,13 +86,14 @@ def main() -> None:
     debug = "--debug" in sys.argv
     try:
         code = app(standalone_mode=False)
-    except click.exceptions.Abort:
-        code = _say("interrupted", 130)
-    except click.UsageError as error:
-        error.show()
-        code = USAGE
-    except click.ClickException as error:
-        code = _say(error.format_message(), USAGE)
+    except (typer.Abort, KeyboardInterrupt):
+        code = _say("interrupted", INTERRUPTED)
+    except typer.TyperException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            # Nothing was asked: what can be asked is the answer.
+            typer.echo(error.format_message())
+            sys.exit(USAGE)
+        code = _say(_advised(error), getattr(error, "exit_code", USAGE))
     except JournalError as error:
         if debug:
             raise
@@ -102,6 +103,13 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code)
+
+
+def _advised(error: typer.TyperException) -> str:
+    """Return what was wrong with a call, and where its help is."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message()
+    return f"{message} (see `{context.command_path} --help`)" if context is not None else message
 
 
 def _say(message: str, code: int) -> int:

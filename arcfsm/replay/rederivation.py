@@ -55,13 +55,19 @@ def rederive(
     """
     count = decisions = 0
     found: list[Difference] = []
+    told: dict[StreamId, str] = {}
     turns = groupby(events, key=lambda journaled: journaled.turn)
     turn = _next(turns)
     while turn:
         following = _next(turns)
         count += len(turn)
         decisions += sum(1 for journaled in turn if isinstance(journaled.event, Decided))
-        found.extend(_compare(world, turn, what_if or {}, whole=bool(following)))
+        for difference in _compare(world, turn, what_if or {}, whole=bool(following)):
+            # Where only this program would have spoken, it would have said it once.
+            answer = difference.derived.answer if difference.derived is not None else ""
+            if difference.recorded is not None or told.get(difference.stream) != answer:
+                found.append(difference)
+            told[difference.stream] = answer
         progress(turn[-1].seq)
         turn = following
     return Replayed(count, decisions, tuple(found))
