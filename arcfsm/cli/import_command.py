@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -68,10 +68,17 @@ def import_command(
         raise typer.BadParameter(f"--format {format_} is not supported yet; supported is: watch")
     overrides = _overrides(setting or [], controller_namespace, listener_image)
     until = parse_time(as_of, now=time.time_ns() // 1000) if as_of is not None else None
-    _import([str(file) for file in files], journal, overrides, until, batch_events)
+    import_files([str(file) for file in files], journal, overrides, until, batch_events)
 
 
-def _import(names: list[str], url: str, overrides: dict[str, Any], until: Instant | None, batch_events: int) -> None:
+def import_files(
+    names: list[str],
+    url: str,
+    overrides: Mapping[str, Any] | None = None,
+    until: Instant | None = None,
+    batch_events: int = 500,
+) -> None:
+    """Import files into a journal and print what was done. Raises UnreadableInputError and JournalError."""
     from arcfsm import __version__
     from arcfsm.cluster.redaction import redact_text
     from arcfsm.cluster.translator import ObjectTranslator
@@ -89,7 +96,7 @@ def _import(names: list[str], url: str, overrides: dict[str, Any], until: Instan
         survey,
     )
 
-    adoption = Adoption(overrides, clean=redact_text)
+    adoption = Adoption(dict(overrides or {}), clean=redact_text)
     sources = [SourceFile(name) for name in dict.fromkeys(names)]
     try:
         with _progress("looking at the files", None) as advance, patient_collector():

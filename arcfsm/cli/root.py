@@ -1,7 +1,7 @@
 """The root of the command line: which commands there are, and how errors leave.
 
-Commands return; errors that a user can do something about arrive here as exceptions of known kinds and leave as one line
-on stderr with the exit code of architecture.md §8. A traceback reaches a user only with `--debug`.
+Commands return; errors that a user can do something about arrive here as exceptions of known kinds and leave as one
+line on stderr with the exit code of architecture.md §8. A traceback reaches a user only with `--debug`.
 """
 
 from __future__ import annotations
