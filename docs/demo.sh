@@ -11,7 +11,7 @@ run() { printf '\n$ arcfsm'; printf ' %s' "$@"; printf '\n'; "$ARCFSM" "$@"; }
 ask() { run "$@" || [ $? -eq 1 ]; }
 
 say "1. What a cluster said for a minute: an operator changed the runner image while two runners were busy."
-run import "$("$ARCFSM" samples spec-update-with-busy-runner)" --format watch
+run import --sample spec-update-with-busy-runner
 
 say "2. Which phases did the sets and listeners go through?"
 run audit transitions --scale-set "$set_name" --kind scale-set --kind runner-set --kind listener

@@ -14,7 +14,9 @@ from pydantic import ValidationError
 
 from arcfsm.cli.options import DEFAULT_JOURNAL, InputFiles, JournalOption, parse_time
 from arcfsm.domain.instant import Instant, format_instant
+from arcfsm.samples import sample_names, sample_path
 
+_SAMPLES: Final = ", ".join(sample_names())
 SHOWN_MAX: Final = 10
 """Refused lines and gaps that the summary names; all of them are in the journal."""
 
@@ -35,7 +37,7 @@ class ImportFormat(StrEnum):
 
 
 def import_command(
-    files: InputFiles,
+    files: InputFiles = None,
     format_: Annotated[ImportFormat, typer.Option("--format", help="What the files are.")] = ImportFormat.WATCH,
     journal: JournalOption = DEFAULT_JOURNAL,
     as_of: Annotated[
@@ -56,6 +58,10 @@ def import_command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Another setting of the recorded controller; repeatable."),
     ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option("--sample", metavar="NAME", help=f"A recorded incident that ships with arcfsm: {_SAMPLES}."),
+    ] = None,
     batch_events: Annotated[int, typer.Option("--batch-events", min=1, hidden=True)] = 500,
 ) -> None:
     """Read recorded watch streams and journal what they say.
@@ -68,7 +74,14 @@ def import_command(
         raise typer.BadParameter(f"--format {format_} is not supported yet; supported is: watch")
     overrides = _overrides(setting or [], controller_namespace, listener_image)
     until = parse_time(as_of, now=time.time_ns() // 1000) if as_of is not None else None
-    import_files([str(file) for file in files], journal, overrides, until, batch_events)
+    names = [str(file) for file in files or ()]
+    if sample is not None:
+        if sample not in sample_names():
+            raise typer.BadParameter(f"there is no sample {sample!r}; there is: {_SAMPLES}", param_hint="--sample")
+        names.append(str(sample_path(sample)))
+    if not names:
+        raise typer.BadParameter(f"name a file, or try --sample {sample_names()[0]}", param_hint="FILE")
+    import_files(names, journal, overrides, until, batch_events)
 
 
 def import_files(

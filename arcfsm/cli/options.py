@@ -32,7 +32,8 @@ ScaleSetOption: TypeAlias = Annotated[
     str | None, typer.Option("--scale-set", metavar="NS/NAME", help="Only what belongs to this scale set.")
 ]
 InputFiles: TypeAlias = Annotated[
-    list[Path], typer.Argument(metavar="FILE...", help="Files to read; - is standard input.", show_default=False)
+    list[Path] | None,
+    typer.Argument(metavar="FILE...", help="Files to read; - is standard input.", show_default=False),
 ]
 
 _BACK: Final = re.compile(r"-(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
