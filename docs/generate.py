@@ -1,4 +1,4 @@
-"""Write the reference pages that follow from code: `python docs/generate.py` writes them, `--check` says which are stale."""
+"""Write the reference pages that follow from code; with `--check`, only say which are stale."""
 
 from __future__ import annotations
 

@@ -335,7 +335,7 @@ class World:
         return _transition(journaled, before, after)
 
     def _reaped(self, runner: Runner) -> None:
-        """Remember under which wish a runner whose job was over vanished: it is not replaced under the same (S9, S11)."""
+        """Remember under which wish a runner whose job was over vanished: it is not replaced under it (S11)."""
         owner = self.runner_sets.get(runner.owner_uid)
         if owner is not None:
             reaped = replace(owner, reaped_patch_id=owner.patch_id, reaped_incarnation=owner.incarnation)

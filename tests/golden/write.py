@@ -1,6 +1,7 @@
 """Write a golden file for every event type whose present schema has none: `python tests/golden/write.py`.
 
-A golden file is a promise: never edit one. When an event's schema number grows, its old file stays and an upcaster must read it.
+A golden file is a promise: never edit one. When an event's schema number grows, its old file stays and an upcaster
+must read it.
 """
 
 from __future__ import annotations

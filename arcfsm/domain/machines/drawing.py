@@ -1,4 +1,4 @@
-"""Machines as text: a table for reading, Mermaid and Graphviz for drawing. Pure, so that the docs can be generated and checked."""
+"""Machines as text: a table for reading, Mermaid and Graphviz for drawing."""
 
 from __future__ import annotations
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from arcfsm.domain.names import runner_name
-
 from arcfsm.domain import keys
 from arcfsm.domain.events import DomainEvent, listener, runner, runner_set, scale_set
 from arcfsm.domain.events.dependent import DependentChanged, DependentGone, DependentObserved
@@ -25,6 +23,7 @@ from arcfsm.domain.intents import (
     WriteSecret,
 )
 from arcfsm.domain.kinds import AGGREGATE_OF, AggregateKind, Kind, StreamId
+from arcfsm.domain.names import runner_name
 from arcfsm.domain.states import DependentKey
 
 if TYPE_CHECKING:
