@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
+from arcfsm.audit.stalls import CONDITIONS, churn, flapping
 from arcfsm.domain.events import EVENT_TYPES
 from arcfsm.domain.machines import MACHINES
 from arcfsm.domain.machines.drawing import mermaid
@@ -75,6 +76,24 @@ def rules_page() -> str:
     return "".join(parts)
 
 
+def stalls_page() -> str:
+    """docs/stalls.md: every condition that `arcfsm audit stalls` looks for."""
+    parts = [
+        "# Stalls\n\n",
+        _NOTE,
+        "A stall is a silent rest state: work exists, nothing can serve it, and nothing is scheduled to change that.\n",
+        "`arcfsm audit stalls` folds the journal and asks each condition after every turn. A condition must hold for a\n",
+        "while to count: the setting `stalled_after`, or `finalizer_stalled_after` for deletions.\n\n",
+        "| stall | meaning | evidence |\n|---|---|---|\n",
+    ]
+    for one in CONDITIONS.values():
+        evidence = ", ".join(f"[{name}](events.md#{name.lower()})" for name in one.evidence)
+        parts.append(f"| `{one.name}` | {one.meaning} | {evidence} |\n")
+    parts.append(f"| `drift-not-converging` | {_first_line(flapping.__doc__)} | first and last of the events |\n")
+    parts.append(f"| `recreation-loop` | {_first_line(churn.__doc__)} | first and last of the events |\n")
+    return "".join(parts)
+
+
 def settings_page() -> str:
     """docs/settings.md: every setting that changes decisions."""
     parts = [
@@ -134,6 +153,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "events.md": events_page,
     "rules.md": rules_page,
     "settings.md": settings_page,
+    "stalls.md": stalls_page,
     "commands.md": commands_page,
 }
 """Every generated page by its file name in docs/."""
