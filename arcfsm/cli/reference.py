@@ -82,7 +82,7 @@ def stalls_page() -> str:
         "# Stalls\n\n",
         _NOTE,
         "A stall is a silent rest state: work exists, nothing can serve it, and nothing is scheduled to change that.\n",
-        "`arcfsm audit stalls` folds the journal and asks each condition after every turn. A condition must hold for a\n",
+        "`arcfsm audit stalls` folds the journal and asks each condition after every turn. It must hold for a\n",
         "while to count: the setting `stalled_after`, or `finalizer_stalled_after` for deletions.\n\n",
         "| stall | meaning | evidence |\n|---|---|---|\n",
     ]

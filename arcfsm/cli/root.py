@@ -85,7 +85,7 @@ def main() -> None:
     """Run a command and leave with its exit code."""
     debug = "--debug" in sys.argv
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="arcfsm", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         code = _say("interrupted", INTERRUPTED)
     except typer.TyperException as error:
