@@ -55,7 +55,8 @@ def test_a_scale_set_without_an_id_is_unregistered():
 
 def test_outdated_needs_a_runner_that_was_refused():
     lab = Lab()
-    stream = lab.runner_set(phase="Outdated", r=(2, 2))
+    stream = lab.runner_set(r=(2, 2))
+    lab.fold(stream, runner_set.RunnerSetPhaseChanged(phase="Outdated"))
     assert ask(lab, "outdated-without-cause", stream) is not None
     refused = lab.runner("refused", "Pending", of=stream, r=2)
     lab.fold(refused, runner.RunnerPhaseChanged(phase="Outdated"))
