@@ -18,7 +18,7 @@ from arcfsm.audit.search import compare_advice, find_stalls
 from arcfsm.audit.stalls import Stall
 from arcfsm.audit.timeline import Window, names_of
 from arcfsm.cli.options import DEFAULT_JOURNAL, JournalOption, ScaleSetOption, SinceOption, UntilOption, parse_time
-from arcfsm.cli.output import RowFormat, print_rows
+from arcfsm.cli.output import RowFormat, print_blocks, print_rows
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.instant import Instant, format_span
 from arcfsm.domain.kinds import AggregateKind
@@ -82,7 +82,7 @@ def decisions_command(
             found = compare_advice(World(Documents(opened.document)), opened.events(), progress=progress)
         rows = _diverging(opened, found, window)
     nothing = "the recorded controller did what arcfsm advises, as far as can be seen"
-    print_rows(rows, ("seq", "since", "object", "rule", "advice", "instead"), output, nothing=nothing)
+    print_blocks(rows, ("object", "rule"), ("seq", "since", "until", "advice", "instead"), output, nothing=nothing)
 
 
 @audit_app.command("effects")
@@ -132,8 +132,8 @@ def stalls_command(
             found, now = find_stalls(world, opened.events(), until=window.until, progress=progress)
         wanted = [stall for stall in found if _within(opened, stall, window)]
     rows = [_stall(stall, now) for stall in wanted]
-    columns = ("stall", "object", "since", "lasted", "reason", "resolves", "evidence")
-    print_rows(rows, columns, output, nothing="nothing stands still that should not")
+    body = ("since", "lasted", "reason", "resolves", "evidence")
+    print_blocks(rows, ("stall", "object"), body, output, nothing="nothing stands still that should not")
     if rows:
         raise typer.Exit(1)
 

@@ -54,6 +54,22 @@ def print_rows(rows: Sequence[Row], columns: Sequence[str], form: RowFormat, *, 
         print_aligned(rows, columns)
 
 
+def print_blocks(
+    rows: Sequence[Row], title: Sequence[str], body: Sequence[str], form: RowFormat, *, nothing: str
+) -> None:
+    """Print rows whose texts are long: a title line each, and a line per fact. JSON and CSV are as for any rows."""
+    if form is not RowFormat.TABLE or not rows:
+        print_rows(rows, (*title, *body), form, nothing=nothing)
+        return
+    width = max(len(name) for name in body)
+    for index, row in enumerate(rows):
+        if index:
+            typer.echo("")
+        typer.secho("  ".join(_cell(name, row.get(name)) for name in title), bold=True)
+        for name in body:
+            typer.echo(f"  {name.replace('_', ' '):<{width}}  {_cell(name, row.get(name))}")
+
+
 def print_aligned(rows: Sequence[Row], columns: Sequence[str]) -> None:
     """Print rows as text whose columns line up, for pipes and logs."""
     lines = [[name.upper().replace("_", " ") for name in columns]]
