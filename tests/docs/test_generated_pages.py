@@ -41,7 +41,9 @@ def test_every_rule_of_the_tables_up_to_T350_is_a_test_named_by_its_id():
     if not RULES_TEXT.exists():
         pytest.skip("the rule tables live beside the project and are not here")
     wanted = {
-        found for found in re.findall(r"^\| (T[0-9]{3}) \|", RULES_TEXT.read_text("utf-8"), re.MULTILINE) if found <= "T350"
+        found
+        for found in re.findall(r"^\| (T[0-9]{3}) \|", RULES_TEXT.read_text("utf-8"), re.MULTILINE)
+        if found <= "T350"
     }
     tests = "\n".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     named = set(re.findall(r"def test_(T[0-9]{3})", tests)) | set(re.findall(r'"(T[0-9]{3})"', tests))
