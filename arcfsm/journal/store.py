@@ -16,7 +16,7 @@ from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.jsonvalue import Digest, Json, canonical
 from arcfsm.domain.kinds import StreamId
 from arcfsm.domain.world import Transition
-from arcfsm.journal.bulk import insert_rows
+from arcfsm.journal.bulk import insert_rows, known_documents
 from arcfsm.journal.chain import GENESIS, HASHED, Row, chained
 from arcfsm.journal.database import open_engine, parse_url
 from arcfsm.journal.errors import DeposedError, JournalConflictError, JournalDamagedError, JournalReadOnlyError, mapped
@@ -244,12 +244,11 @@ class Journal:
 
     def _admit(self, connection: Connection, events: Sequence[JournaledEvent], head: Head) -> None:
         """Check that the events continue the journal and that their epoch is the newest."""
-        newest = connection.scalar(select(func.max(WRITERS.c.epoch))) or 0
+        newest, last = connection.exec_driver_sql(_ENDS).one()
         if any(journaled.epoch < newest for journaled in events):
             raise DeposedError(
                 f"journal {self.where}: epoch {newest} was claimed by another writer; this one must stop"
             )
-        last = connection.scalar(select(func.max(EVENTS.c.seq))) or 0
         expected = range(head.seq + 1, head.seq + 1 + len(events))
         if last != head.seq or [journaled.seq for journaled in events] != list(expected):
             self._head = None
@@ -266,7 +265,7 @@ class Journal:
         )
         if not wanted:
             return []
-        known = set(connection.scalars(select(DOCUMENTS.c.digest).where(DOCUMENTS.c.digest.in_(list(wanted)))))
+        known = known_documents(connection, list(wanted))
         self._stored |= known
         rows = []
         for name in wanted:
@@ -279,7 +278,9 @@ class Journal:
 
     @staticmethod
     def _resume(connection: Connection, points: Mapping[str, str]) -> None:
-        for name, value in sorted(points.items()):
-            done = connection.execute(RESUME_POINTS.update().where(RESUME_POINTS.c.name == name).values(value=value))
-            if done.rowcount == 0:
-                connection.execute(insert(RESUME_POINTS), [{"name": name, "value": value}])
+        insert_rows(connection, RESUME_POINTS, sorted(points.items()), replace="value")
+
+
+_ENDS: Final = (
+    "SELECT (SELECT coalesce(max(epoch), 0) FROM writers) AS epoch, (SELECT coalesce(max(seq), 0) FROM events) AS seq"
+)
