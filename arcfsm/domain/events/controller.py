@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from arcfsm.domain.events.domain_event import DomainEvent, register
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.kinds import StreamId
@@ -16,6 +18,8 @@ class SettingsDeclared(DomainEvent):
     advisory: bool
     rules_version: str
     """Version of the program that decided; replay names it where answers differ (B46)."""
+
+    stored_whole: ClassVar[bool] = True
 
 
 @register

@@ -21,6 +21,8 @@ class DomainEvent(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     schema_number: ClassVar[int] = 1
+    stored_whole: ClassVar[bool] = False
+    """Whether defaults are written out, too: where a later change of a default must not change the past."""
     document_fields: ClassVar[tuple[str, ...]] = ()
     """Names of the fields that hold digests of documents."""
 
