@@ -19,7 +19,7 @@ NUMBERED = [
     *(f"S{number}" for number in range(1, 15)),
     *(f"L{number}" for number in range(1, 16)),
     *(f"R{number}" for number in range(1, 18)),
-    *(f"M{number}" for number in range(1, 13) if number not in (10, 12)),
+    *(f"M{number}" for number in range(1, 13)),
 ]
 NAMED = [
     *("S-clean", "S-idle", "S-remove", "S-applied", "S-marker", "S-status", "L-clean"),

@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+# Rules that decide nothing by themselves stand elsewhere; being imported, they enter the rulebook.
+from arcfsm.domain import client_identity as _client_identity  # noqa: F401
+from arcfsm.domain import drift as _drift  # noqa: F401
+from arcfsm.domain import gauges as _gauges  # noqa: F401
+from arcfsm.domain import manifests as _manifests  # noqa: F401
 from arcfsm.domain.events.decision import Decided, Finding, Verdict
 from arcfsm.domain.instant import Instant, format_instant
 from arcfsm.domain.intents import Intent
