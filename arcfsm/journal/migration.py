@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, inspect, text
 
-from arcfsm.journal.database import open_engine, parse_url
+from arcfsm.journal.database import READS, open_engine, parse_url, shown
 from arcfsm.journal.errors import JournalMissingError, JournalOutdatedError, JournalTooNewError, mapped
 
 LOCK: Final = 0x617263_6D6967
@@ -32,10 +32,19 @@ def _config(connection: Connection | None = None) -> Config:
     return config
 
 
-def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Bring the database up to date. Safe to call from several processes at once."""
+def upgrade(engine: Engine, where: str, revision: str = "head") -> None:
+    """Bring the database up to date. Safe to call from several processes at once. Raises JournalTooNewError."""
+    scripts = ScriptDirectory.from_config(_config())
+    with engine.execution_options(**{READS: True}).connect() as connection:
+        found = MigrationContext.configure(connection).get_current_revision()
+    if found == scripts.get_current_head() and revision == "head":
+        return
     with engine.begin() as connection:
         _lock(connection)
+        # Another process may have done it while we waited for the lock.
+        found = MigrationContext.configure(connection).get_current_revision()
+        if found is not None and not _knows(scripts, found):
+            raise _too_new(where, found, scripts)
         command.upgrade(_config(connection), revision)
 
 
@@ -49,36 +58,46 @@ def downgrade(engine: Engine, revision: str) -> None:
 def require_current(engine: Engine, where: str) -> None:
     """Check that the journal has this program's schema. Raises JournalMissing-, Outdated- or TooNewError."""
     scripts = ScriptDirectory.from_config(_config())
-    with engine.connect() as connection:
+    with engine.execution_options(**{READS: True}).connect() as connection:
         if not inspect(connection).has_table("events"):
             raise JournalMissingError(f"journal {where}: there is no journal in it; run `arcfsm journal init`")
         found = MigrationContext.configure(connection).get_current_revision()
-    newest = scripts.get_current_head()
-    if found == newest:
+    if found == scripts.get_current_head():
         return
-    try:
-        known = found is not None and scripts.get_revision(found) is not None
-    except CommandError:
-        known = False
-    if known or found is None:
+    if found is None or _knows(scripts, found):
         raise JournalOutdatedError(f"journal {where} has schema {found}; run `arcfsm journal upgrade`")
-    raise JournalTooNewError(f"journal {where} has schema {found}, this program knows up to {newest}; use a newer one")
+    raise _too_new(where, found, scripts)
+
+
+def _knows(scripts: ScriptDirectory, revision: str) -> bool:
+    try:
+        return scripts.get_revision(revision) is not None
+    except CommandError:
+        return False
+
+
+def _too_new(where: str, found: str, scripts: ScriptDirectory) -> JournalTooNewError:
+    newest = scripts.get_current_head()
+    return JournalTooNewError(f"journal {where} has schema {found}, this program knows up to {newest}; use a newer one")
 
 
 def _lock(connection: Connection) -> None:
     # SQLite needs none: its transactions that write begin with the lock of the whole file.
     if connection.dialect.name == "postgresql":
+        # A change of a long journal may take its time, and so may whoever does it before us.
+        connection.execute(text("SET LOCAL statement_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
 
 
 def schema_of(url: str) -> str:
     """Return the schema number that a journal has; "" where there is none."""
-    where = parse_url(url).render_as_string()
-    try:
-        engine = open_engine(url, create=False, read_only=True)
-    except JournalMissingError:
-        return ""
-    with mapped(where), engine.connect() as connection:
-        found = MigrationContext.configure(connection).get_current_revision()
-    engine.dispose()
+    where = shown(parse_url(url))
+    with mapped(where):
+        try:
+            engine = open_engine(url, create=False, read_only=True)
+        except JournalMissingError:
+            return ""
+        with engine.connect() as connection:
+            found = MigrationContext.configure(connection).get_current_revision()
+        engine.dispose()
     return found or ""

@@ -13,12 +13,14 @@ import orjson
 from sqlalchemy import Connection, Engine, Select, func, insert, select, text
 
 from arcfsm.domain.envelope import JournaledEvent
-from arcfsm.domain.jsonvalue import Digest, Json, canonical
+from arcfsm.domain.instant import Instant
+from arcfsm.domain.jsonvalue import Digest, Json
 from arcfsm.domain.kinds import StreamId
 from arcfsm.domain.world import Transition
-from arcfsm.journal.bulk import insert_rows, known_documents
-from arcfsm.journal.chain import GENESIS, HASHED, Row, chained
-from arcfsm.journal.database import open_engine, parse_url
+from arcfsm.journal.bulk import insert_rows
+from arcfsm.journal.chain import GENESIS, HASHED, chained
+from arcfsm.journal.contents import Shelf
+from arcfsm.journal.database import READS, open_engine, parse_url, shown
 from arcfsm.journal.errors import DeposedError, JournalConflictError, JournalDamagedError, JournalReadOnlyError, mapped
 from arcfsm.journal.migration import require_current, upgrade
 from arcfsm.journal.projection import project
@@ -57,20 +59,21 @@ class Journal:
         self.where = where
         """The URL, without its password."""
         self.read_only = read_only
-        self._stored: set[Digest] = set()
+        self._reader = engine.execution_options(**{READS: True})
+        self._shelf = Shelf()
         self._head: Head | None = None
 
     @classmethod
     def open(cls, url: str, *, create: bool = False, read_only: bool = False) -> Self:
         """Open a journal; with `create`, make or upgrade it first. Raises JournalError."""
-        where = parse_url(url).render_as_string()
+        where = shown(parse_url(url))
         with mapped(where):
             engine = open_engine(url, create=create, read_only=read_only)
         opened = cls(engine, where, read_only=read_only)
         try:
             with mapped(where):
                 if create:
-                    upgrade(engine)
+                    upgrade(engine, where)
                 require_current(engine, where)
         except BaseException:
             opened.close()
@@ -116,12 +119,12 @@ class Journal:
                 hashed = chained(previous, row)
                 rows.append((*row, previous, hashed))
                 previous = hashed
-            fresh = self._fresh_documents(connection, batch.events, document)
-            insert_rows(connection, DOCUMENTS, fresh)
+            wanted = (found for journaled in batch.events for found in journaled.event.documents())
+            stored = self._shelf.add(connection, wanted, document)
             insert_rows(connection, EVENTS, rows)
             project(connection, batch.events, batch.transitions)
             self._resume(connection, batch.resume_points)
-        self._stored.update(name for name, _ in fresh)
+        self._shelf.keep(stored)
         self._head = Head(batch.events[-1].seq, previous, batch.events[-1].epoch)
         return self._head
 
@@ -152,9 +155,14 @@ class Journal:
         stream: StreamId | None = None,
         types: Sequence[str] = (),
         correlation: str = "",
+        since: Instant | None = None,
+        until: Instant | None = None,
         newest_first: bool = False,
     ) -> Iterator[JournaledEvent]:
-        """Yield events in order of seq, a page at a time, so that a journal of any length fits into memory."""
+        """Yield events in order of seq, a page at a time, so that a journal of any length fits into memory.
+
+        `since` and `until` are times of the source where it told one, as `JournaledEvent.at`.
+        """
         wanted = select(*(EVENTS.c[name] for name in HASHED))
         if stream is not None:
             wanted = wanted.where(EVENTS.c.stream == str(stream))
@@ -162,8 +170,13 @@ class Journal:
             wanted = wanted.where(EVENTS.c.type.in_(types))
         if correlation:
             wanted = wanted.where(EVENTS.c.correlation == correlation)
+        at = func.coalesce(EVENTS.c.observed_at, EVENTS.c.recorded_at)
+        if since is not None:
+            wanted = wanted.where(at >= since)
+        if until is not None:
+            wanted = wanted.where(at <= until)
         for row in self.pages(wanted, EVENTS.c.seq, from_seq, to_seq, newest_first=newest_first):
-            yield from_row(Row(*row))
+            yield from_row(row)
 
     def pages(
         self, wanted: Select[Any], seq: Any, from_seq: int, to_seq: int | None, *, newest_first: bool = False
@@ -194,6 +207,8 @@ class Journal:
             raise JournalDamagedError(
                 f"journal {self.where}: document {wanted[:12]}… is missing; run `arcfsm journal verify`"
             )
+        if sha256(content.encode()).hexdigest() != wanted:
+            raise JournalDamagedError(f"journal {self.where}: document {wanted[:12]}… is not what its digest says")
         value: Json = orjson.loads(content)
         return value
 
@@ -239,42 +254,24 @@ class Journal:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with mapped(self.where), self._engine.connect() as connection:
+        with mapped(self.where), self._reader.connect() as connection:
             yield connection
 
     def _admit(self, connection: Connection, events: Sequence[JournaledEvent], head: Head) -> None:
         """Check that the events continue the journal and that their epoch is the newest."""
-        newest, last = connection.exec_driver_sql(_ENDS).one()
-        if any(journaled.epoch < newest for journaled in events):
+        newest, last, stored = connection.exec_driver_sql(_ENDS).one()
+        if any(journaled.epoch != newest for journaled in events):
             raise DeposedError(
                 f"journal {self.where}: epoch {newest} was claimed by another writer; this one must stop"
             )
         expected = range(head.seq + 1, head.seq + 1 + len(events))
-        if last != head.seq or [journaled.seq for journaled in events] != list(expected):
+        continues = last == head.seq and bytes(stored or GENESIS) == head.hash
+        if not continues or [journaled.seq for journaled in events] != list(expected):
             self._head = None
             raise JournalConflictError(
                 f"journal {self.where} ends at {last}, the new events begin at {events[0].seq}: "
                 "another writer was faster"
             )
-
-    def _fresh_documents(
-        self, connection: Connection, events: Sequence[JournaledEvent], document: Callable[[Digest], Json]
-    ) -> list[tuple[str, str]]:
-        wanted = dict.fromkeys(
-            found for journaled in events for found in journaled.event.documents() if found not in self._stored
-        )
-        if not wanted:
-            return []
-        known = known_documents(connection, list(wanted))
-        self._stored |= known
-        rows = []
-        for name in wanted:
-            if name not in known:
-                content = canonical(document(name))
-                if sha256(content).hexdigest() != name:
-                    raise JournalDamagedError(f"document {name[:12]} is not what its digest says; nothing was stored")
-                rows.append((name, content.decode()))
-        return rows
 
     @staticmethod
     def _resume(connection: Connection, points: Mapping[str, str]) -> None:
@@ -282,5 +279,7 @@ class Journal:
 
 
 _ENDS: Final = (
-    "SELECT (SELECT coalesce(max(epoch), 0) FROM writers) AS epoch, (SELECT coalesce(max(seq), 0) FROM events) AS seq"
+    "SELECT (SELECT coalesce(max(epoch), 0) FROM writers) AS epoch, (SELECT coalesce(max(seq), 0) FROM events) AS seq,"
+    " (SELECT hash FROM events ORDER BY seq DESC LIMIT 1) AS hash"
 )
+"""The newest epoch, the newest seq and its hash: a journal put back from a backup may have the right number alone."""

@@ -21,7 +21,7 @@ from arcfsm.journal import (
     JournalUnreachableError,
     verify,
 )
-from arcfsm.journal.database import file_system_of
+from arcfsm.journal.filesystem import file_system_of
 from tests.journal.test_contract import Writer
 
 ROOT = os.geteuid() == 0
