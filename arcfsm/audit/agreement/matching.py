@@ -16,7 +16,7 @@ from arcfsm.audit.agreement.signs import OPTIONAL, Sign, places_of, signs_of, ty
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.events.listener import ListenerDeletionRequested
-from arcfsm.domain.events.runner import RunnerCreated, RunnerDeletionRequested
+from arcfsm.domain.events.runner import RunnerCreated, RunnerDeletionRequested, RunnerPodCreated
 from arcfsm.domain.events.runner_set import RunnerSetDeletionRequested, RunnerSpecPublished
 from arcfsm.domain.instant import SECOND, Instant, Span
 from arcfsm.domain.jsonvalue import JsonObject
@@ -28,6 +28,7 @@ GRACE: Final[Span] = 1 * SECOND
 ACTIONS: Final = (
     RunnerCreated,
     RunnerDeletionRequested,
+    RunnerPodCreated,
     RunnerSetDeletionRequested,
     ListenerDeletionRequested,
     RunnerSpecPublished,
@@ -182,6 +183,7 @@ def _deed(journaled: JournaledEvent) -> str:
     words = {
         RunnerCreated: "a runner was created",
         RunnerDeletionRequested: "the runner was deleted",
+        RunnerPodCreated: "a pod was created",
         RunnerSetDeletionRequested: "the runner set was deleted",
         ListenerDeletionRequested: "the listener was deleted",
         RunnerSpecPublished: "a runner spec was published",
