@@ -20,8 +20,7 @@ from arcfsm.cli.journal import journal_app
 from arcfsm.cli.machines import machines_command
 from arcfsm.cli.replay import replay_command
 from arcfsm.cli.state import state_command
-
-# WHY
+from arcfsm.cli.why import why_command
 from arcfsm.journal import JournalError
 
 USAGE: Final = 2
@@ -62,7 +61,7 @@ def root(
 
 app.command("import")(import_command)
 app.add_typer(audit_app, name="audit")
-# WHY2
+app.command("why")(why_command)
 app.command("state")(state_command)
 app.command("replay")(replay_command)
 app.add_typer(journal_app, name="journal")

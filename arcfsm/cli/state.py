@@ -47,7 +47,7 @@ def state_command(
 ) -> None:
     """Print what is known, folded from the journal: now, or as it was at an event or a time."""
     with Journal.open(journal, read_only=True) as opened:
-        seq = _seq(opened, at)
+        seq = seq_of(opened, at)
         documents = Documents(opened.document)
         if what is None:
             _all(folded(opened, documents, to_seq=seq), output)
@@ -61,7 +61,8 @@ def state_command(
         _one(opened, documents, known[-1], seq, output)
 
 
-def _seq(journal: Journal, at: str | None) -> int:
+def seq_of(journal: Journal, at: str | None) -> int:
+    """Read `--at`: a seq, a time, or nothing for the head. Raises typer.BadParameter."""
     head = journal.head.seq
     if at is None:
         return head

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from sqlalchemy import func, select
+
 from arcfsm import __version__
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.snapshot import FORMAT, SnapshotMismatchError, freeze, thaw
 from arcfsm.domain.world import World
 from arcfsm.journal import Journal
+from arcfsm.journal.tables import SNAPSHOTS
 
 SNAPSHOT_FORMAT: Final = f"{FORMAT}/{__version__}"
 """Format of the states and version of the fold: a snapshot of another is not used (B58)."""
@@ -27,6 +30,12 @@ def folded(journal: Journal, documents: Documents, *, to_seq: int | None = None)
     for journaled in journal.events(from_seq=world.head + 1, to_seq=to_seq):
         world.apply(journaled)
     return world
+
+
+def folding_length(journal: Journal, to_seq: int) -> int:
+    """Return how many events `folded` would have to read."""
+    newest = select(func.max(SNAPSHOTS.c.seq)).where(SNAPSHOTS.c.format == SNAPSHOT_FORMAT, SNAPSHOTS.c.seq <= to_seq)
+    return to_seq - (journal.rows(newest)[0][0] or 0)
 
 
 def keep_snapshot(journal: Journal, world: World) -> None:

@@ -5,7 +5,7 @@ The length of the journal must not matter: a question at 3 a.m. is about the las
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Select, select
@@ -13,8 +13,8 @@ from sqlalchemy import Select, select
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events import DomainEvent
 from arcfsm.domain.instant import Instant
-from arcfsm.domain.jsonvalue import Json
-from arcfsm.domain.kinds import AggregateKind, StreamId
+from arcfsm.domain.jsonvalue import EMPTY, JsonObject
+from arcfsm.domain.kinds import KIND_OF, AggregateKind, Kind, StreamId
 from arcfsm.journal import Journal
 from arcfsm.journal.chain import HASHED, Row
 from arcfsm.journal.rows import from_row
@@ -44,9 +44,16 @@ class Past:
         query = _of_stream(stream, types, before).order_by(EVENTS.c.version.desc()).limit(1)
         return self._first(query)
 
-    def first(self, stream: StreamId, types: Types, before: int) -> JournaledEvent | None:
-        """Return the first event of these types in a stream, before a seq."""
-        return self._first(_of_stream(stream, types, before).order_by(EVENTS.c.version).limit(1))
+    def several(self, stream: StreamId, types: Types, before: int, count: int) -> Iterator[JournaledEvent]:
+        """Yield the latest events of these types in a stream, before a seq, newest first."""
+        query = _of_stream(stream, types, before).order_by(EVENTS.c.version.desc()).limit(count)
+        for row in self._journal.rows(query):
+            yield from_row(Row(*row))
+
+    def birth(self, stream: StreamId) -> JournaledEvent | None:
+        """Return the event with which an object was first seen whole."""
+        query = select(*_COLUMNS).join(OBJECTS, OBJECTS.c.first_seq == EVENTS.c.seq)
+        return self._first(query.where(OBJECTS.c.stream == str(stream)))
 
     def nearby(self, correlation: str, types: Types, before: int, *, after: int = 0) -> Iterator[JournaledEvent]:
         """Yield the events of these types about a scale set and all that is its, newest first, not far back."""
@@ -79,17 +86,20 @@ class Past:
         )
         return [StreamId.parse(row.stream) for row in self._journal.rows(query)]
 
-    def gap_before(self, seq: int, since: Instant) -> tuple[int, Instant | None, Instant, str] | None:
-        """Return the latest gap that was noted before a seq and reaches past `since`: seq, from, to, scope."""
+    def gap(self, stream: StreamId, since: Instant, until: Instant, *, known_by: int) -> JournaledEvent | None:
+        """Return the latest gap that a seq knows of, in which events of this stream between two times may be lost."""
         query = (
             select(GAPS)
-            .where(GAPS.c.seq <= seq, (GAPS.c.until.is_(None)) | (GAPS.c.until >= since))
+            .where(
+                GAPS.c.seq <= known_by,
+                GAPS.c.since.is_(None) | (GAPS.c.since <= until),
+                GAPS.c.until.is_(None) | (GAPS.c.until >= since),
+            )
             .order_by(GAPS.c.seq.desc())
-            .limit(1)
         )
-        for row in self._journal.rows(query):
-            return row.seq, row.since, row.until or row.at, row.scope
-        return None
+        found = (row.seq for row in self._journal.rows(query) if _covers(row.scope, stream))
+        seq = next(found, None)
+        return None if seq is None else self.event(seq)
 
     def name(self, stream: StreamId) -> tuple[str, str]:
         """Return namespace and name; ("", uid) where the journal knows no name."""
@@ -98,9 +108,10 @@ class Past:
             self._names[stream] = (rows[0].namespace, rows[0].name) if rows else ("", stream.uid)
         return self._names[stream]
 
-    def document(self, digest: str) -> Json:
-        """Return a document."""
-        return self._journal.document(digest)
+    def mapping(self, digest: str) -> JsonObject:
+        """Return a document that is an object; an empty one for no digest."""
+        found = self._journal.document(digest) if digest else None
+        return found if isinstance(found, Mapping) else EMPTY
 
     def _first(self, query: Select[Any]) -> JournaledEvent | None:
         for row in self._journal.rows(query):
@@ -111,6 +122,15 @@ class Past:
 def _of_stream(stream: StreamId, types: Types, before: int) -> Select[Any]:
     query = select(*_COLUMNS).where(EVENTS.c.stream == str(stream), EVENTS.c.seq < before)
     return query.where(EVENTS.c.type.in_(_names(types))) if types else query
+
+
+def _covers(scope: str, stream: StreamId) -> bool:
+    """Whether a gap is about a stream: scopes that list kinds are about those kinds and their pods only."""
+    words = set(scope.split(", "))
+    if not words <= set(Kind):
+        return True
+    own = KIND_OF.get(stream.kind)
+    return own in words or Kind.POD in words
 
 
 def _names(types: Types) -> list[str]:

@@ -1,0 +1,85 @@
+"""What arcfsm said about a deed before it was done: its own decision, the same advice, or other advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from arcfsm.audit.agreement.matching import GRACE
+from arcfsm.audit.agreement.signs import places_of, signs_of, type_of
+from arcfsm.audit.why.past import Past
+from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.events.decision import Decided
+from arcfsm.domain.events.listener import ListenerCreated, ListenerDeletionRequested, ListenerPodCreated
+from arcfsm.domain.events.runner import (
+    RunnerCreated,
+    RunnerDeletionRequested,
+    RunnerFacts,
+    RunnerPodCreated,
+)
+from arcfsm.domain.events.runner_set import RunnerSetCreated, RunnerSetDeletionRequested, RunnerSpecPublished
+from arcfsm.domain.kinds import AggregateKind, StreamId
+
+DEEDS: Final = (
+    RunnerCreated,
+    RunnerDeletionRequested,
+    RunnerPodCreated,
+    RunnerSetCreated,
+    RunnerSetDeletionRequested,
+    RunnerSpecPublished,
+    ListenerCreated,
+    ListenerDeletionRequested,
+    ListenerPodCreated,
+)
+"""What a controller does after it has decided."""
+DECISIONS_BACK: Final = 16
+"""How many decisions of one aggregate are looked at: one pass of a controller is seen as several events."""
+
+
+class Word(NamedTuple):
+    """What arcfsm had said."""
+
+    journaled: JournaledEvent
+    decided: Decided
+    same: bool
+    """It asked for this deed."""
+
+
+def word_on(past: Past, journaled: JournaledEvent) -> Word | None:
+    """Return what arcfsm had decided or advised when something was done, if that is a deed it speaks about."""
+    if not isinstance(journaled.event, DEEDS):
+        return None
+    standing: list[Word] = []
+    for stream in _speakers(past, journaled):
+        words = list(_standing(past, stream, journaled))
+        asked = next((word for word in words if word.same), None)
+        if asked is not None:
+            return asked
+        standing += words[:1]
+    return max(standing, key=lambda word: (bool(word.decided.intents), word.journaled.seq), default=None)
+
+
+def _standing(past: Past, stream: StreamId, journaled: JournaledEvent) -> Iterator[Word]:
+    """Yield what stood when it was done, and what had stood until shortly before, newest first."""
+    for index, said in enumerate(past.several(stream, (Decided,), journaled.seq, DECISIONS_BACK)):
+        if index and journaled.at - said.at > GRACE:
+            return
+        if isinstance(said.event, Decided):
+            yield Word(said, said.event, _asks(past, said.event, journaled))
+
+
+def _asks(past: Past, decided: Decided, journaled: JournaledEvent) -> bool:
+    places, kind = places_of(journaled.stream, journaled.event), type_of(journaled.event)
+    signs = (sign for intent in decided.intents for sign in signs_of(intent, past.mapping))
+    return any(sign.place in places and kind in sign.types for sign in signs)
+
+
+def _speakers(past: Past, journaled: JournaledEvent) -> Iterator[StreamId]:
+    """The aggregates whose rules decide about this one."""
+    yield journaled.stream
+    if journaled.stream.kind is AggregateKind.RUNNER:
+        birth = journaled if isinstance(journaled.event, RunnerFacts) else past.birth(journaled.stream)
+        if birth is not None and isinstance(birth.event, RunnerFacts):
+            yield StreamId(AggregateKind.RUNNER_SET, birth.event.owner_uid)
+    elif journaled.correlation:
+        yield StreamId(AggregateKind.SCALE_SET, journaled.correlation)
