@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from arcfsm.domain import keys, phases
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import Digest
 
@@ -45,6 +46,14 @@ class PodFacts:
     spec: Digest = ""
     """Document with the pod spec; kept for listener pods (D12)."""
     node: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """It failed in a way that another pod may do better (R17): not by exit 0, and not by a refused version."""
+        code = self.container.exit_code if self.container is not None else None
+        if code is not None:
+            return code not in (0, keys.OUTDATED_EXIT_CODE)
+        return self.phase == phases.FAILED or bool(self.init_exit_code)
 
 
 @dataclass(frozen=True, slots=True)

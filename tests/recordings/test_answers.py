@@ -96,6 +96,26 @@ def test_the_pod_of_a_busy_runner_came_back_with_a_used_registration(story):
     assert "recreated with a used registration" in stall.reason
 
 
+def test_after_the_fourth_failure_the_next_pod_came_too_early(story):
+    told = story("pod-start-failures")
+    early = [one for one in told.divergences() if one.rule == "R12"]
+    assert [one.advice.split(";")[0] for one in early] == ["4 pods failed", "5 pods failed"]
+    assert all(one.deed.startswith("a pod was created") for one in early)
+
+
+def test_the_pod_of_a_runner_with_a_job_would_not_have_been_made_again(story):
+    told = story("pod-lost-while-busy")
+    (one,) = told.divergences()
+    assert (one.rule, one.agreement) == ("R-deletePodOrRunner", Agreement.NOT_ADVISED)
+    assert one.deed.startswith("a pod was created")
+
+
+@pytest.mark.parametrize("name", ["json-log-scale-up-and-drain", "scale-set-deleted", "scale-set-edits", "watch-gap"])
+def test_where_nothing_went_wrong_advice_and_deeds_agree(story, name):
+    surplus = [one for one in story(name).divergences() if not one.deed.startswith("a runner was created")]
+    assert surplus == []
+
+
 @pytest.mark.parametrize("name", ["runner-version-refused", "json-log-runner-version-refused"])
 def test_refused_versions_end_in_a_recreation_loop(story, name):
     told = story(name)

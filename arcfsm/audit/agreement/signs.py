@@ -80,8 +80,10 @@ def signs_of(intent: Intent, document: Callable[[str], JsonObject]) -> Iterator[
     elif isinstance(intent, DeleteObject):
         yield from _deleted(intent)
     elif isinstance(intent, CreateObject):
-        place = str(StreamId(*intent.target)) if intent.kind is Kind.POD else _named(intent.kind, intent)
-        yield Sign(place, ("RunnerPodCreated", "ListenerPodCreated", "Created"))
+        if intent.kind is Kind.POD:
+            yield Sign(str(StreamId(*intent.target)), ("RunnerPodCreated", "ListenerPodCreated"))
+        else:
+            yield Sign(_named(intent.kind, intent), ("Created",))
     elif isinstance(intent, CreateRunners):
         yield from (Sign(f"runners of {StreamId(*intent.target).uid}", ("RunnerCreated",)) for _ in range(intent.count))
     elif isinstance(intent, RegisterRunner):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from arcfsm.audit.stalls.condition import Finding, condition
 from arcfsm.domain import phases
-from arcfsm.domain.instant import SECOND, Instant
+from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import integer_at
 from arcfsm.domain.kinds import AggregateKind, StreamId
 from arcfsm.domain.rules.rule import Look
+from arcfsm.domain.rules.runner_pod import RESTARTS
 from arcfsm.domain.rules.scale_set_desired import desired, runners_drift
 from arcfsm.domain.states import Listener, Runner, RunnerSet, ScaleSet
 from arcfsm.domain.world import World
-
-_LONGEST_RESTART_WAIT: Final = 80 * SECOND
 
 
 def _wanted_spec_differs(world: World, scale_set: ScaleSet, runner_set: RunnerSet, now: Instant) -> bool:
@@ -182,7 +179,7 @@ def running_without_pod(_world: World, runner: Runner, _now: Instant) -> Finding
         return None
     since = runner.pod_gone_at
     if runner.failures and not runner.has_job:
-        since = max(since or 0, max(failure.at for failure in runner.failures) + _LONGEST_RESTART_WAIT)
+        since = max(since or 0, max(failure.at for failure in runner.failures) + RESTARTS[-1])
     return Finding("phase Running without a pod", "deleting the runner", since=since)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from arcfsm.audit.stalls.churn import Churn
@@ -34,6 +34,24 @@ class Scan:
     _latest: dict[tuple[str, str], int] = field(default_factory=dict)
     _flapping: Flapping = field(default_factory=Flapping)
     _churn: Churn = field(default_factory=Churn)
+
+    def begin(self, latest: Callable[[StreamId, str], tuple[int, Instant] | None], streams: Iterable[StreamId]) -> None:
+        """Look at a world that was not folded here: what holds by now began no later than its latest evidence.
+
+        `latest` returns seq and time of the latest event of a type about an aggregate or its scale set.
+        """
+        for stream in streams:
+            known = self.world.aggregate(stream)
+            if known is None or not known.present:
+                continue
+            self._names[stream] = (known.namespace, known.name)
+            for one in conditions_of(known):
+                finding = one.check(self.world, known, self.world.now)
+                if finding is not None:
+                    seen = [found for kind in one.evidence if (found := latest(stream, kind)) is not None]
+                    since = max((at for _, at in seen), default=self.world.now)
+                    evidence = tuple(sorted({seq for seq, _ in seen}))
+                    self._open[one.name, stream] = _Open(finding, finding.since or since, evidence)
 
     def take(self, turn: Iterable[JournaledEvent]) -> None:
         """Fold one turn and look at what it touched."""
@@ -88,7 +106,7 @@ class Scan:
             self._open[key] = _Open(finding, since, self._evidence(one, stream))
         else:
             # The words may change while it lasts; when it began does not.
-            self._open[key] = _Open(finding, before.since, self._evidence(one, stream))
+            self._open[key] = _Open(finding, before.since, self._evidence(one, stream) or before.evidence)
 
     def _evidence(self, one: Condition, stream: StreamId) -> tuple[int, ...]:
         correlation = self.world.scale_set_uid_of(stream)

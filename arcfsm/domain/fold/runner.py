@@ -30,6 +30,7 @@ from arcfsm.domain.events.runner import (
     RunnerRegistered,
     RunnerSpecChanged,
 )
+from arcfsm.domain.facts import PodFailure
 from arcfsm.domain.fold.fields import appear, set_fields, vanish
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.states import Runner
@@ -64,6 +65,10 @@ def _pod_gone(state: Runner, event: RunnerPodGone, at: Instant) -> Runner:
     # A late word about an earlier pod says nothing about the present one.
     if state.pod is not None and state.pod.uid != event.pod_uid:
         return state
+    if state.pod is not None and state.pod.failed and not state.has_job:
+        # The status tells of it a moment later; what is decided in between must know it already.
+        failure = PodFailure(event.pod_uid, at)
+        state = replace(state, pods_failed=(*state.pods_failed, failure))
     return replace(state, pod=None, pod_gone_at=at)
 
 

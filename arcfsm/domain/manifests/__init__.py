@@ -10,6 +10,7 @@ nothing with it (H32). They raise `Unbuildable` with a `Refusal` where the owner
     runner_pod(runner, settings)                        jit_secret(runner, settings)
     runner_proxy_secret(runner_set, settings)
     service_account, role, role_binding, listener_config_secret, listener_proxy_secret (listener, settings)
+    check_listener(listener)                            what a listener would refuse    L10
     role_rules(listener)                                listener_pod(listener, settings, config_version)
 
     metadata_patch(live, desired, settings) -> merge patch of metadata or None          M1–M3
@@ -43,7 +44,7 @@ from arcfsm.domain.manifests.listener_children import (
     role_rules,
     service_account,
 )
-from arcfsm.domain.manifests.listener_config import listener_config
+from arcfsm.domain.manifests.listener_config import check_listener, listener_config
 from arcfsm.domain.manifests.listener_pod import CONFIG_FILE, listener_pod
 from arcfsm.domain.manifests.metadata import (
     listener_pod_metadata_patch,
@@ -68,6 +69,7 @@ __all__ = [
     "Refusal",
     "TokenCredentials",
     "Unbuildable",
+    "check_listener",
     "current_listener_name",
     "github_credentials",
     "jit_secret",

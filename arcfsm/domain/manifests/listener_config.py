@@ -43,7 +43,9 @@ def listener_config(
     """
     spec = spec_of(listener)
     vault = spec.get("vaultConfig") is not None
-    _validate(spec, vault=vault, credentials=credentials)
+    check_listener(listener)
+    if not vault and credentials is None:
+        raise Unbuildable(Refusal.INCOMPLETE, "there are neither credentials nor a vault")
     metrics_on = settings.metrics_addr != _METRICS_OFF
     scaler = object_at(spec, "listenerConfig", "scaler")
     config: dict[str, Json] = {
@@ -72,8 +74,12 @@ def listener_config(
     return text + "\n"
 
 
-def _validate(spec: JsonObject, *, vault: bool, credentials: GitHubCredentials | None) -> None:
-    """Refuse what the listener process refuses, so that it is said here and not in its log."""
+def check_listener(listener: JsonObject) -> None:
+    """Raise Unbuildable for what a listener process would refuse, so that it is said here and not in its log (L10).
+
+    Needs no credentials, so rules may ask before an effect is started.
+    """
+    spec = spec_of(listener)
     for field in ("autoscalingRunnerSetNamespace", "ephemeralRunnerSetName"):
         if not text_at(spec, field):
             raise Unbuildable(Refusal.INCOMPLETE, f"spec.{field} is missing")
@@ -86,13 +92,11 @@ def _validate(spec: JsonObject, *, vault: bool, credentials: GitHubCredentials |
         parse_config_url(text_at(spec, "githubConfigUrl"))
     except InvalidConfigUrl as error:
         raise Unbuildable(Refusal.INVALID_URL, f"spec.githubConfigUrl: {error}") from error
-    if vault:
+    if spec.get("vaultConfig") is not None:
         if not text_at(spec, "githubConfigSecret"):
             raise Unbuildable(Refusal.INCOMPLETE, "spec.githubConfigSecret is missing: it names the vault's key")
         if not text_at(spec, "vaultConfig", "type"):
             raise Unbuildable(Refusal.INCOMPLETE, "spec.vaultConfig.type is missing")
-    elif credentials is None:
-        raise Unbuildable(Refusal.INCOMPLETE, "there are neither credentials nor a vault")
 
 
 def _azure(key_vault: JsonObject) -> dict[str, Json]:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from arcfsm.domain.events.decision import Outcome
 from arcfsm.domain.fold import DONE, TAKEN
 from arcfsm.domain.instant import MILLISECOND, MINUTE, SECOND, Instant, Span
-from arcfsm.domain.intents import Intent
+from arcfsm.domain.intents import CreateObject, Intent
 from arcfsm.domain.kinds import StreamId
 from arcfsm.domain.states import Attempt
 from arcfsm.domain.world import World
@@ -46,7 +46,12 @@ def retry_at(attempt: Attempt) -> Instant | None:
 
 
 def vain_until(attempt: Attempt, intent: Intent) -> Instant | None:
-    """Return when the very thing that was just done with success may be done again; None for anything else."""
+    """Return when the very thing that was just done with success may be done again; None for anything else.
+
+    A creation that finds nothing to create into (its namespace is gone) is no success, and no reason to hurry either.
+    """
+    if attempt.outcome is Outcome.NOT_FOUND and isinstance(intent, CreateObject):
+        return attempt.at + RETRY
     if attempt.outcome not in TAKEN or not intent.written or attempt.written != intent.written:
         return None
     return attempt.at + min(RETRY << min(attempt.repeats, 16), RETRY_MAX)

@@ -31,12 +31,13 @@ _JITTER_MILLE: Final = 200
 def keep_to_budget(look: Look[Runner]) -> Answer | None:
     """Failures are counted by pod, so telling of one twice costs nothing."""
     runner = look.subject
-    failed = len(runner.failures)
+    failures = runner.known_failures
+    failed = len(failures)
     if not failed:
         return None
     if failed >= len(RESTARTS):
         return act("R12", f"{many(failed, 'pod')} failed; giving up", delete(runner))
-    again = max(failure.at for failure in runner.failures) + RESTARTS[failed]
+    again = max(failure.at for failure in failures) + RESTARTS[failed]
     if runner.pod is not None or again <= look.now:
         return None
     return wait("R12", f"{many(failed, 'pod')} failed; the next one comes at {format_instant(again)}", again)

@@ -47,6 +47,8 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     pod_gone_at: Instant | None = None
     """When its last pod vanished; None while there is one or there never was (H25)."""
     pods_seen: int = 0
+    pods_failed: tuple[PodFailure, ...] = ()
+    """Pods that we saw fail and vanish, whether or not the status tells of them yet."""
     exit_code: int | None = None
     """How its runner container last ended."""
     parting: bool = False
@@ -73,6 +75,12 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     def finished(self) -> bool:
         """Its job is over: exit code 0, or a phase that says so."""
         return self.phase == phases.SUCCEEDED or self.exit_code == 0
+
+    @property
+    def known_failures(self) -> tuple[PodFailure, ...]:
+        """Every failed pod once: those of the status, and those we saw that it does not tell of yet (R12)."""
+        told = {failure.pod_uid for failure in self.failures}
+        return (*self.failures, *(failure for failure in self.pods_failed if failure.pod_uid not in told))
 
     @property
     def has_registration_finalizer(self) -> bool:
