@@ -45,6 +45,7 @@ def _words() -> dict[str, AggregateKind]:
 
 KIND_WORDS: Final = _words()
 """Every word for a kind, in lower case."""
+_POD_WORDS: Final = ("pod", "pods")
 
 
 def parse_kind(word: str) -> AggregateKind:
@@ -64,6 +65,8 @@ def find_objects(journal: Journal, text: str) -> list[Known]:
         raise UnknownObjectError(
             f"{text!r} is not KIND/NAMESPACE/NAME, such as runner/ci-runners/ci-linux-runner-x2k9p"
         )
+    if kind_word.lower() in _POD_WORDS:
+        return _owners_of_pod(journal, namespace, name)
     kind = parse_kind(kind_word)
     query = (
         select(OBJECTS).where(OBJECTS.c.name == name, OBJECTS.c.namespace == namespace).order_by(OBJECTS.c.first_seq)
@@ -74,6 +77,16 @@ def find_objects(journal: Journal, text: str) -> list[Known]:
             f"the journal knows no {kind.value} {namespace}/{name}{_near(journal, kind, namespace, name)}"
         )
     return found
+
+
+def _owners_of_pod(journal: Journal, namespace: str, name: str) -> list[Known]:
+    """A pod is told about with its owner, whose name it has."""
+    for kind in (AggregateKind.RUNNER, AggregateKind.LISTENER):
+        try:
+            return find_objects(journal, f"{kind.value}/{namespace}/{name}")
+        except UnknownObjectError:
+            continue
+    raise UnknownObjectError(f"the journal knows no runner or listener with a pod {namespace}/{name}")
 
 
 def find_scale_set(journal: Journal, text: str) -> list[Known]:

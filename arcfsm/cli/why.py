@@ -9,20 +9,25 @@ from typing import Annotated, Any, Final
 import typer
 
 from arcfsm.audit.naming import Known, UnknownObjectError, find_objects
+from arcfsm.audit.past import Past
+from arcfsm.audit.search import find_stalls
+from arcfsm.audit.stalls import Stall
 from arcfsm.audit.why import Explanation, Held, Kind, Link, Step, explain
 from arcfsm.cli.options import DEFAULT_JOURNAL, JournalOption
 from arcfsm.cli.output import to_json
 from arcfsm.cli.state import seq_of
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.events.decision import Decided
-from arcfsm.domain.instant import format_instant
+from arcfsm.domain.instant import SECOND, Span, format_instant
 from arcfsm.domain.kinds import StreamId
 from arcfsm.domain.world import World
 from arcfsm.journal import Journal
-from arcfsm.replay.fold import folded, folding_length
+from arcfsm.replay.fold import snapshotted
 
-FOLD_MAX: Final = 20_000
+FOLD_MAX: Final = 15_000
 """How many events `why` folds to look for stalls; where no snapshot is that near, `audit stalls` is pointed to."""
+STILL: Final[Span] = 60 * SECOND
+"""A loop that was seen so recently may still go on."""
 _INDENT: Final = " " * 6
 
 
@@ -49,14 +54,15 @@ def why_command(
     with Journal.open(journal, read_only=True) as opened:
         seq = seq_of(opened, at)
         known = _known(opened, what, seq)
-        near = folding_length(opened, seq) <= FOLD_MAX
-        world = folded(opened, Documents(opened.document), to_seq=seq) if near else None
-        found = explain(opened, known, seq, world)
+        stalls = _stalls(opened, known.stream, seq)
+        found = explain(opened, known, seq, stalls or ())
     if output is WhyFormat.JSON:
         typer.echo(to_json(_plain(found)))
         return
-    for line in _lines(found, world):
+    for line in _lines(found):
         typer.echo(line)
+    if stalls is None:
+        typer.echo("\nno snapshot is near: `arcfsm audit stalls` says whether it is stalled")
 
 
 def _known(journal: Journal, what: str, seq: int) -> Known:
@@ -72,7 +78,19 @@ def _known(journal: Journal, what: str, seq: int) -> Known:
     return known[-1]
 
 
-def _lines(found: Explanation, world: World | None) -> Iterator[str]:
+def _stalls(journal: Journal, stream: StreamId, seq: int) -> list[Stall] | None:
+    """Return the stalls that hold an object at a seq; None where that would take long to find out."""
+    documents = Documents(journal.document)
+    # A short journal is folded from its beginning, which knows best since when a stall lasts.
+    world = World(documents) if seq <= FOLD_MAX else snapshotted(journal, documents, at_or_before=seq)
+    if seq - world.head > FOLD_MAX:
+        return None
+    events = journal.events(from_seq=world.head + 1, to_seq=seq)
+    found, now = find_stalls(world, events, until=None, past=Past(journal), only=stream)
+    return [stall for stall in found if stall.stream == stream and now - (stall.until or now) < STILL]
+
+
+def _lines(found: Explanation) -> Iterator[str]:
     standing = found.standing
     if standing is None:
         yield f"{found.known.title}: known, but nothing has moved it yet"
@@ -88,14 +106,12 @@ def _lines(found: Explanation, world: World | None) -> Iterator[str]:
         yield f"{who}, {format_instant(found.word.at)}: {event.rule} {event.verdict.value}: {event.reason}"
     for held in found.held:
         yield ""
-        yield f"stalled since {format_instant(held.since)} ({held.name}): {held.reason}"
-        yield f"what would resolve it: {held.resolves}"
+        stall = held.stall
+        yield f"stalled since {format_instant(stall.since)} ({stall.name}): {stall.reason}"
+        yield f"what would resolve it: {stall.resolves}"
         for chain in held.chains:
             yield ""
             yield from _chain(chain, None)
-    if world is None:
-        yield ""
-        yield "no snapshot is near: `arcfsm audit stalls` says whether it is stalled"
 
 
 def _chain(chain: tuple[Step, ...], about: StreamId | None) -> Iterator[str]:
@@ -145,10 +161,11 @@ def _plain(found: Explanation) -> dict[str, Any]:
 
 def _plain_held(held: Held) -> dict[str, Any]:
     return {
-        "stall": held.name,
-        "since": format_instant(held.since),
-        "reason": held.reason,
-        "resolves": held.resolves,
+        "stall": held.stall.name,
+        "since": format_instant(held.stall.since),
+        "reason": held.stall.reason,
+        "resolves": held.stall.resolves,
+        "evidence": list(held.stall.evidence),
         "chains": [[_plain_step(step) for step in chain] for chain in held.chains],
     }
 

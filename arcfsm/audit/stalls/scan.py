@@ -28,6 +28,8 @@ class Scan:
     """What is stalled in a world that events are folded into, and what was."""
 
     world: World
+    only: StreamId | None = None
+    """The aggregate to look at; None for all."""
     ended: list[Stall] = field(default_factory=list)
     _open: dict[tuple[str, StreamId], _Open] = field(default_factory=dict)
     _names: dict[StreamId, tuple[str, str]] = field(default_factory=dict)
@@ -48,10 +50,10 @@ class Scan:
             for one in conditions_of(known):
                 finding = one.check(self.world, known, self.world.now)
                 if finding is not None:
-                    seen = [found for kind in one.evidence if (found := latest(stream, kind)) is not None]
-                    since = max((at for _, at in seen), default=self.world.now)
-                    evidence = tuple(sorted({seq for seq, _ in seen}))
-                    self._open[one.name, stream] = _Open(finding, finding.since or since, evidence)
+                    seen = {kind: found for kind in one.evidence if (found := latest(stream, kind)) is not None}
+                    self._latest |= {(str(stream), kind): seq for kind, (seq, _) in seen.items()}
+                    since = max((at for _, at in seen.values()), default=self.world.now)
+                    self._open[one.name, stream] = _Open(finding, finding.since or since, self._evidence(one, stream))
 
     def take(self, turn: Iterable[JournaledEvent]) -> None:
         """Fold one turn and look at what it touched."""
@@ -62,7 +64,7 @@ class Scan:
                 continue
             touched.apply(self.world, journaled)
             self._note(journaled)
-        for stream in touched.in_order():
+        for stream in touched.in_order() if self.only is None else touched.causes.keys() & {self.only}:
             self._look(stream)
 
     def stalls(self, now: Instant) -> list[Stall]:
@@ -106,7 +108,7 @@ class Scan:
             self._open[key] = _Open(finding, since, self._evidence(one, stream))
         else:
             # The words may change while it lasts; when it began does not.
-            self._open[key] = _Open(finding, before.since, self._evidence(one, stream) or before.evidence)
+            self._open[key] = _Open(finding, before.since, self._evidence(one, stream))
 
     def _evidence(self, one: Condition, stream: StreamId) -> tuple[int, ...]:
         correlation = self.world.scale_set_uid_of(stream)

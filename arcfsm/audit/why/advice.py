@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from arcfsm.audit.agreement.matching import GRACE
 from arcfsm.audit.agreement.signs import places_of, signs_of, type_of
-from arcfsm.audit.why.past import Past
+from arcfsm.audit.past import Past
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.events.listener import ListenerCreated, ListenerDeletionRequested, ListenerPodCreated

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from sqlalchemy import select
 
 from arcfsm.audit.naming import Known
-from arcfsm.audit.stalls.condition import Condition, Finding, conditions_of
+from arcfsm.audit.past import Past
+from arcfsm.audit.stalls import Stall
 from arcfsm.audit.why.explanation import Step, Teller
-from arcfsm.audit.why.past import Past
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events import EVENT_TYPES
 from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.kinds import StreamId
-from arcfsm.domain.world import World
 from arcfsm.journal import Journal
 from arcfsm.journal.tables import TRANSITIONS
 
@@ -32,14 +32,10 @@ class Standing(NamedTuple):
     seq: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(NamedTuple):
     """A stall that holds an object, and the chains that led to it, newest first."""
 
-    name: str
-    since: Instant
-    reason: str
-    resolves: str
+    stall: Stall
     chains: tuple[tuple[Step, ...], ...]
 
 
@@ -57,11 +53,8 @@ class Explanation:
     """The latest decision or advice about it."""
 
 
-def explain(journal: Journal, known: Known, seq: int, world: World | None) -> Explanation:
-    """Explain how an object came to be what it is after the event `seq`.
-
-    `world` is the world at that seq, for stalls; None leaves them out.
-    """
+def explain(journal: Journal, known: Known, seq: int, stalls: Sequence[Stall] = ()) -> Explanation:
+    """Explain how an object came to be what it is after the event `seq`. `stalls` are those that hold it there."""
     past = Past(journal)
     teller = Teller(past)
     standing = _standing(journal, known.stream, seq)
@@ -72,7 +65,7 @@ def explain(journal: Journal, known: Known, seq: int, world: World | None) -> Ex
         seq=seq,
         standing=standing,
         chain=chain,
-        held=tuple(_held(past, teller, known.stream, world)) if world is not None else (),
+        held=tuple(Held(stall, tuple(_chains(past, teller, stall))) for stall in stalls),
         word=past.latest(known.stream, (Decided,), seq + 1),
     )
 
@@ -94,44 +87,9 @@ def _latest(past: Past, stream: StreamId, seq: int) -> JournaledEvent | None:
     return past.latest(stream, facts, seq + 1)
 
 
-def _held(past: Past, teller: Teller, stream: StreamId, world: World) -> list[Held]:
-    known = world.aggregate(stream)
-    if known is None or not known.present:
-        return []
-    held = []
-    for condition in conditions_of(known):
-        finding = condition.check(world, known, world.now)
-        if finding is None:
-            continue
-        evidence = _evidence(past, condition, stream, world)
-        since = finding.since
-        if since is None:
-            since = max((one.at for one in evidence), default=world.now)
-        if world.now - since >= _patience(world, finding):
-            chains = [teller.chain(one) for one in evidence if not teller.told(one.seq)]
-            held.append(
-                Held(
-                    name=condition.name,
-                    since=since,
-                    reason=finding.reason,
-                    resolves=finding.resolves,
-                    chains=tuple(chains),
-                )
-            )
-    return held
-
-
-def _patience(world: World, finding: Finding) -> int:
-    return world.settings.stalled_after if finding.patience is None else finding.patience
-
-
-def _evidence(past: Past, condition: Condition, stream: StreamId, world: World) -> list[JournaledEvent]:
-    """Return the latest event of each type that shows a condition, newest first."""
-    before, correlation = world.head + 1, world.scale_set_uid_of(stream)
-    found: dict[int, JournaledEvent] = {}
-    for name in condition.evidence:
-        types = (EVENT_TYPES[name],)
-        one = past.latest(stream, types, before) or next(past.nearby(correlation, types, before), None)
-        if one is not None:
-            found[one.seq] = one
-    return [found[seq] for seq in sorted(found, reverse=True)]
+def _chains(past: Past, teller: Teller, stall: Stall) -> Iterator[tuple[Step, ...]]:
+    """Yield what is behind the evidence of a stall, newest first; what was told is not told again."""
+    for seq in sorted(stall.evidence, reverse=True):
+        shown = None if teller.told(seq) else past.event(seq)
+        if shown is not None:
+            yield teller.chain(shown)

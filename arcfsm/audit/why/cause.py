@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from arcfsm.audit.why.past import Past
+from arcfsm.audit.past import Past
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events import DomainEvent
 

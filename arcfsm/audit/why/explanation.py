@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from arcfsm.audit.past import Past
 from arcfsm.audit.why import owner_causes as _owner_causes  # noqa: F401  # entered by being imported
 from arcfsm.audit.why import runner_causes as _runner_causes  # noqa: F401  # entered by being imported
 from arcfsm.audit.why.advice import word_on
 from arcfsm.audit.why.cause import FINDERS, Because, Cause, Finder, Origin
-from arcfsm.audit.why.past import Past
 from arcfsm.audit.why.wording import in_words
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.controller import GapDetected, TimerFired
@@ -132,7 +132,8 @@ class Teller:
         if isinstance(because, Origin):
             return [Step(kind=Kind.OUTSIDE, text=because.text, link=Link.INFERRED)]
         before = next(self._past.several(journaled.stream, (), journaled.seq, 1), None)
-        gap = self._gap(journaled, before.at if before is not None else _created(journaled))
+        since = min(_created(journaled), before.at if before is not None else journaled.at)
+        gap = self._gap(journaled, since)
         if gap is not None:
             text = f"the cause may lie in a gap: {in_words(self._past, gap)}"
             return [Step(kind=Kind.GAP, text=text, link=Link.INFERRED, seq=gap.seq, at=gap.at)]
@@ -174,5 +175,6 @@ def _kind(journaled: JournaledEvent) -> Kind:
 
 
 def _created(journaled: JournaledEvent) -> Instant:
-    found: Instant = getattr(journaled.event, "created_at", journaled.at)
+    made = getattr(journaled.event, "pod", journaled.event)
+    found: Instant = getattr(made, "created_at", journaled.at)
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from arcfsm.audit.past import Past, Types
 from arcfsm.audit.why.cause import Because, Cause, Origin, behind, follow, newest
-from arcfsm.audit.why.past import Past, Types
 from arcfsm.domain import phases
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.dependent import DependentChanged

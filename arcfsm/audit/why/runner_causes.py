@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from arcfsm.audit.past import Past
 from arcfsm.audit.why.cause import Because, Cause, Origin, behind, follow, newest
-from arcfsm.audit.why.past import Past
 from arcfsm.domain import keys, phases
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.runner import (
@@ -115,7 +115,8 @@ def _creation(past: Past, journaled: JournaledEvent) -> Because:
 
 @behind(RunnerObserved)
 def _observation(past: Past, journaled: JournaledEvent) -> Because:
-    created = getattr(journaled.event, "created_at", journaled.at)
+    made = getattr(journaled.event, "pod", journaled.event)
+    created = getattr(made, "created_at", journaled.at)
     if past.gap(journaled.stream, created, journaled.at, known_by=journaled.seq) is not None:
         return None
     return Origin("it was there before we looked")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from arcfsm.audit.why.past import Past
+from arcfsm.audit.past import Past
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events import DomainEvent
 from arcfsm.domain.events import controller as controller_events
@@ -34,7 +34,7 @@ def in_words(past: Past, journaled: JournaledEvent) -> str:
 
 
 def changed_paths(before: Json, after: Json, path: str = "") -> list[str]:
-    """Return where two JSON values differ, as JSON pointers: the deepest objects and lists of one length are entered."""
+    """Return where two JSON values differ, as JSON pointers; lists are entered where their lengths agree."""
     if isinstance(before, dict) and isinstance(after, dict):
         names = sorted(set(before) | set(after))
         return [found for name in names for found in changed_paths(before.get(name), after.get(name), f"{path}/{name}")]

@@ -1,4 +1,4 @@
-"""The past as `why` reads it: backwards from an event, through indexes, a few rows at a time.
+"""The past, read backwards from an event, through indexes, a few rows at a time.
 
 The length of the journal must not matter: a question at 3 a.m. is about the last minutes of one object.
 """
