@@ -11,7 +11,7 @@ from arcfsm.sim.apiserver.problems import bad_request
 from arcfsm.sim.apiserver.resources import Resource
 from arcfsm.sim.apiserver.structural import Schema, fill, prune
 from arcfsm.sim.apiserver.typed import DecodeError, Report
-from arcfsm.sim.apiserver.wire import claimed_kind, load
+from arcfsm.sim.apiserver.wire import PROTOBUF, claimed_kind, load, not_protobuf
 
 Body = dict[str, Any]
 
@@ -32,6 +32,8 @@ class Decoded:
 
 def decode_request(request: Request, resource: Resource) -> tuple[Decoded, Any]:
     """Read the body of a create or update. Raises Problem."""
+    if request.content_type == PROTOBUF and not resource.custom:
+        raise not_protobuf(request, resource.kind)
     value, duplicates = load(request, resource.kind)
     version, kind = claimed_kind(request, value, resource.kind, custom=resource.custom)
     if not resource.custom:
@@ -79,7 +81,8 @@ def decode_custom(value: Body, resource: Resource) -> Decoded:
         text = f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
         unknown = sorted(key for key in value if key not in {"apiVersion", "kind", "metadata"})
         problem = bad_request(text)
-        problem.warnings = [f'unknown field "{path}"' for path in unknown]
+        if version:
+            problem.warnings = [f'unknown field "{path}"' for path in unknown]
         raise problem
     unknown = []
     meta = decode_metadata(value.get("metadata"), resource, unknown)

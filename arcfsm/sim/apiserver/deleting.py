@@ -75,7 +75,7 @@ class Deleter:
 
     def _gone(self, last: Body, body: Body, resource: Resource) -> Body:
         if resource.returns_deleted:
-            return {**last, "metadata": {**last["metadata"], "resourceVersion": body["metadata"]["resourceVersion"]}}
+            return last
         details: Body = {"name": body["metadata"]["name"]}
         if resource.group:
             details["group"] = resource.group
@@ -138,8 +138,7 @@ class Deleter:
         new = self._store.put(resource.table, key, new)
         if finalizers or grace > 0:
             return new
-        self._store.remove(resource.table, key)
-        return new
+        return self._store.remove(resource.table, key)
 
 
 def _pod_grace(body: Body, asked: int | None) -> int:

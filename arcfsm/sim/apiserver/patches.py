@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import orjson
@@ -11,8 +12,8 @@ from arcfsm.sim.apiserver.decoding import Decoded, decode_core, decode_custom
 from arcfsm.sim.apiserver.engine import Engine
 from arcfsm.sim.apiserver.message import Identity, Request, Response, Target
 from arcfsm.sim.apiserver.options import check_write
-from arcfsm.sim.apiserver.patching import PatchError, json_patch, merge, strategic
-from arcfsm.sim.apiserver.problems import Cause, Problem, bad_request, invalid
+from arcfsm.sim.apiserver.patching import PatchError, go_map, json_patch, merge, strategic
+from arcfsm.sim.apiserver.problems import Cause, Problem, bad_request, invalid, invalid_value, quoted
 from arcfsm.sim.apiserver.resources import Resource
 from arcfsm.sim.apiserver.typed import DecodeError, json_kind
 from arcfsm.sim.apiserver.wire import BODY_LIMIT, syntax_error, too_large
@@ -49,7 +50,7 @@ class Patcher:
 
         def produce(old: Body) -> Decoded:
             patched = _patched(old, value, kind)
-            decoded = _decode(patched, resource)
+            decoded = _decode(patched, resource, value if kind == STRATEGIC else None)
             complaints = decoded.complaints()
             mode = request.first("fieldValidation") or "Warn"
             if complaints and mode == "Strict":
@@ -97,7 +98,9 @@ def _patched(old: Body, value: Any, kind: str) -> Body:
             patched = json_patch(old, value)
         else:
             patched = strategic(old, value)
-    except PatchError:
+    except PatchError as error:
+        if str(error):
+            raise Problem(500, "", str(error)) from None
         message = "the server rejected our request due to an error in our request"
         raise Problem(422, "Invalid", message, {}) from None
     if not isinstance(patched, dict):
@@ -105,7 +108,7 @@ def _patched(old: Body, value: Any, kind: str) -> Body:
     return patched
 
 
-def _decode(patched: Body, resource: Resource) -> Decoded:
+def _decode(patched: Body, resource: Resource, strategic_patch: Any = None) -> Decoded:
     if resource.custom:
         try:
             return decode_custom(patched, resource)
@@ -116,9 +119,15 @@ def _decode(patched: Body, resource: Resource) -> Decoded:
     try:
         return decode_core(patched, resource)
     except DecodeError as error:
+        if strategic_patch is not None:
+            found = re.search(r"cannot unmarshal (\w+) into .* of type (map|\[\]|\w+)", str(error))
+            goal = {"map": "map", "[]": "slice"}.get(found[2], found[2]) if found else ""
+            why = f"cannot restore {goal} from {found[1]}" if found else str(error)
+            cause = invalid_value("patch", go_map(strategic_patch), why)
+            raise invalid("", "", "", [cause]) from None
         raise _bad_patch(patched, str(error)) from None
 
 
 def _bad_patch(patched: Body, why: str) -> Problem:
-    text = f"Invalid value: {orjson.dumps(patched).decode()}: {why}"
+    text = f"Invalid value: {quoted(orjson.dumps(patched).decode())}: {why}"
     return invalid("", "", "", [Cause("FieldValueInvalid", "patch", text)])

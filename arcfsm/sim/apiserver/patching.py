@@ -177,6 +177,17 @@ def strategic(target: Any, patch: Body) -> Body:
     return out
 
 
+def go_map(value: Any) -> str:
+    """Return a value as Go prints it."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{go_map(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(go_map(each) for each in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "<nil>" if value is None else str(value)
+
+
 def _merged_list(have: list[Body], patch: list[Body], key: str) -> list[Body]:
     if any(each.get("$patch") == "replace" for each in patch):
         return [copy.deepcopy(each) for each in patch if each.get("$patch") != "replace"]
@@ -187,7 +198,7 @@ def _merged_list(have: list[Body], patch: list[Body], key: str) -> list[Body]:
         if each.get("$patch") == "delete":
             continue
         if key not in each:
-            raise PatchError
+            raise PatchError(f"map: {go_map(each)} does not contain declared merge key: {key}")
         for n, old in enumerate(out):
             if old.get(key) == each[key]:
                 out[n] = strategic(old, each)

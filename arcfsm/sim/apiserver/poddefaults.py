@@ -36,6 +36,11 @@ def default_pod(body: Body) -> None:
     for each in spec.get("topologySpreadConstraints") or ():
         each.setdefault("nodeAffinityPolicy", "Honor")
         each.setdefault("nodeTaintsPolicy", "Ignore")
+    status = body["status"]
+    if status.get("podIP") and not status.get("podIPs"):
+        status["podIPs"] = [{"ip": status["podIP"]}]
+    elif status.get("podIPs"):
+        status["podIP"] = status["podIPs"][0]["ip"]
 
 
 def _default_container(container: Body, *, host_network: bool) -> None:

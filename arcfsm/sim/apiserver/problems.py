@@ -101,11 +101,10 @@ def forbidden(group: str, plural: str, name: str, why: str) -> Problem:
 
 def invalid(group: str, kind: str, name: str, causes: Sequence[Cause]) -> Problem:
     """Refuse an object for what is in it: the same complaint twice is made once."""
-    unique = list(dict.fromkeys(causes))
-    texts = [cause.text for cause in unique]
+    texts = list(dict.fromkeys(cause.text for cause in causes))
     listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     message = f'{qualified(kind, group)} "{name}" is invalid: {listed}'
-    listing = [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in unique]
+    listing = [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes]
     return Problem(422, "Invalid", message, _details(name, group, kind, causes=listing))
 
 

@@ -144,7 +144,7 @@ class Reader:
 
     def list_items(self, request: Request, target: Target, resource: Resource) -> Listed:
         """Return a page of a collection. Raises Problem."""
-        limit, _ = number(request, "limit"), number(request, "timeoutSeconds")
+        limit, _ = max(0, number(request, "limit")), number(request, "timeoutSeconds")
         list_options(request, watch=False)
         match = selector(request, resource)
         wanted, token = revision(request), request.first("continue")

@@ -18,6 +18,7 @@ class Registry:
         self._store = store
         self._core = {(each.group, each.version, each.plural): each for each in CORE_RESOURCES}
         self._custom: dict[str, list[Resource]] = {}
+        self._since: dict[str, int] = {}
         self._found: dict[tuple[str, str, str], Resource] = dict(self._core)
         self._by_kind: dict[tuple[str, str], Resource] = {}
         store.listen(_DEFINITIONS, self._changed)
@@ -35,6 +36,10 @@ class Registry:
         """Return everything that is served."""
         return list(self._found.values())
 
+    def established(self, resource: Resource) -> int:
+        """Return the revision at which a custom resource began to be served, 0 for built-in ones."""
+        return self._since.get(f"{resource.plural}.{resource.group}", 0)
+
     def reload(self) -> None:
         """Read the definitions of the store anew, after it was restored."""
         self._custom = {key[1]: custom_resources(body) for key, body in self._store.items(_DEFINITIONS)}
@@ -43,7 +48,10 @@ class Registry:
     def _changed(self, change: Change) -> None:
         if change.new is None:
             self._custom.pop(change.key[1], None)
-        elif change.old is None or change.old["spec"] != change.new["spec"]:
+        elif change.old is None:
+            self._since[change.key[1]] = change.revision
+            self._custom[change.key[1]] = custom_resources(change.new)
+        elif change.old["spec"] != change.new["spec"]:
             self._custom[change.key[1]] = custom_resources(change.new)
         self._rebuild()
 

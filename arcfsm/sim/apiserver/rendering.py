@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import yaml
+
+from arcfsm.sim.apiserver.message import Response
 from arcfsm.sim.apiserver.resources import Resource
 
 Body = dict[str, Any]
@@ -22,6 +25,18 @@ def wanted(accept: str) -> str:
             return str(parameters.get("as", ""))
         return ""
     return ""
+
+
+def wants_yaml(accept: str) -> bool:
+    """Whether an Accept header asks for YAML before anything else."""
+    return accept.partition(",")[0].partition(";")[0].strip() == "application/yaml"
+
+
+def as_yaml(answer: Response) -> Response:
+    """Write an answer as YAML."""
+    answer.text = yaml.safe_dump(answer.body, sort_keys=True, allow_unicode=True, width=10_000)
+    answer.content_type = "application/yaml"
+    return answer
 
 
 def partial(body: Body) -> Body:

@@ -30,6 +30,7 @@ from arcfsm.sim.apiserver.writing import Writer
 
 Body = dict[str, Any]
 _ALWAYS: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
+_PATH_VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update"}
 _PLAIN_404: Final = "404 page not found\n"
 
 
@@ -47,7 +48,8 @@ class ApiServer:
     ) -> None:
         self.engine = Engine(clock, chance)
         self.store = self.engine.store
-        self.collector = Collector(self.engine) if collect else None
+        self.collector: Collector | None = Collector(self.engine) if collect else None
+        self._collects = collect
         self._reader = Reader(self.engine)
         self._writer = Writer(self.engine)
         self._patcher = Patcher(self.engine, self._writer)
@@ -86,8 +88,10 @@ class ApiServer:
         try:
             answer = self._route(request, request.identity or ADMIN)
         except Problem as problem:
-            return refused(problem)
-        if self.collector is not None and request.method != "GET":
+            answer = refused(problem)
+        if rendering.wants_yaml(request.headers.get("accept", "")) and answer.text is None:
+            answer = rendering.as_yaml(answer)
+        if self._collects and self.collector is not None and request.method != "GET":
             self.collector.run()
         return answer
 
@@ -116,7 +120,7 @@ class ApiServer:
     def _route(self, request: Request, who: Identity) -> Response:
         target = parse_path(request.path)
         if not target.known_prefix:
-            self.engine.access.check_path(who, verb_of(request, target), request.path)
+            self.engine.access.check_path(who, _PATH_VERBS.get(request.method, request.method.lower()), request.path)
             found = discovery.answer(self.engine.registry, request.path, request.headers.get("accept", ""))
             return found or plain_404()
         verb = verb_of(request, target)
@@ -133,7 +137,7 @@ class ApiServer:
     def _resource(self, target: Target) -> Resource | Response:
         resource = self.engine.registry.find(target.group, target.version, target.resource)
         if resource is None or (resource.custom and resource.namespaced != bool(target.namespace) and target.name):
-            if not target.group and target.version == "v1":
+            if not target.group:
                 message = "the server could not find the requested resource"
                 raise Problem(404, "NotFound", message, {})
             return plain_404()
@@ -217,6 +221,14 @@ class ApiServer:
         return answer
 
     # control ----------------------------------------------------------
+
+    def collect_garbage(self) -> None:
+        """Do all that the garbage collector and the namespace controller find to do."""
+        if self.collector is None:
+            self.collector = Collector(self.engine)
+            self.collector.attach(self._deleter)
+            self.collector.reload()
+        self.collector.run()
 
     def compact(self, revision: int) -> None:
         """Forget the history before a revision."""

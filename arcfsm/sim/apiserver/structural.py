@@ -17,6 +17,7 @@ from arcfsm.sim.apiserver.typed import json_kind
 
 Body = dict[str, Any]
 _MISSING: Any = object()
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 
 
 @dataclass
@@ -110,9 +111,12 @@ def fill(schema: Schema, value: Any) -> None:
         if schema.additional is not None:
             for name, each in list(value.items()):
                 if name not in schema.properties:
-                    if each is None and not schema.additional.nullable and schema.additional.default is not _MISSING:
+                    if each is None and not schema.additional.nullable:
+                        if schema.additional.default is _MISSING:
+                            del value[name]
+                            continue
                         value[name] = copy.deepcopy(schema.additional.default)
-                    fill(schema.additional, each)
+                    fill(schema.additional, value[name])
     elif isinstance(value, list) and schema.items is not None:
         for n, each in enumerate(value):
             if each is None and not schema.items.nullable and schema.items.default is not _MISSING:
@@ -148,10 +152,13 @@ def _check(schema: Schema, value: Any, path: str, causes: list[Cause]) -> None:
     if value is None and schema.nullable:
         return
     if not _type_matches(schema, value):
-        wanted = "integer,string" if schema.int_or_string else schema.type
+        wanted = "integer" if schema.int_or_string else schema.type
         actual = _actual(value)
         if schema.int_or_string:
-            wanted = "integer"
+            text = f'Invalid value: "": "{path}" must validate at least one schema (anyOf)'
+            causes.append(Cause("FieldValueInvalid", "<nil>", text))
+            text = f'Invalid value: "{actual}": {path} in body must be of type integer,string: "{actual}"'
+            causes.append(Cause("FieldValueTypeInvalid", path, text))
         text = f'Invalid value: "{actual}": {path} in body must be of type {wanted}: "{actual}"'
         causes.append(Cause("FieldValueTypeInvalid", path, text))
         if wanted == "integer" and isinstance(value, float):
@@ -201,6 +208,9 @@ def _facets(schema: Schema, value: Any, path: str, causes: list[Cause]) -> None:
             causes.append(Cause("FieldValueTooLong", path, text))
         if len(value) < raw.get("minLength", 0):
             causes.append(_invalid(path, value, f"should be at least {raw['minLength']} chars long"))
+        if raw.get("format") == "date-time" and not _DATE_TIME.fullmatch(value):
+            text = f"{path} in body must be of type date-time: {json.dumps(value)}"
+            causes.append(Cause("FieldValueTypeInvalid", path, f"Invalid value: {json.dumps(value)}: {text}"))
         if "pattern" in raw and not re.search(raw["pattern"], value):
             causes.append(_invalid(path, value, f"should match '{raw['pattern']}'"))
     elif isinstance(value, list):

@@ -12,6 +12,7 @@ import binascii
 import copy
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from arcfsm.sim.apiserver.quantity import canonical
@@ -21,6 +22,11 @@ _SCALARS: Final = {"string", "int32", "int64", "bool", "time", "microtime", "byt
 _GO_NAMES: Final = {"time": "Time", "microtime": "MicroTime"}
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _MICRO: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)")
+_ELEMENTS: Final = (
+    ("2006", r"\d{4}"), ("-", "-"), ("01", r"\d\d"), ("-", "-"), ("02", r"\d\d"), ("T", "T"),
+    ("15", r"\d\d"), (":", ":"), ("04", r"\d\d"), (":", ":"), ("05", r"\d\d"),
+)  # fmt: skip
+_FRACTION: Final = (".000000", r"\.\d{6}")
 
 
 class DecodeError(Exception):
@@ -183,20 +189,29 @@ def _special(kind: str, value: Any, owner: str, dotted: str) -> Any:
         raise DecodeError(_mismatch(value, owner, dotted, _GO_NAMES.get(kind, "string")))
     if kind == "bytes":
         return _bytes(value)
-    if kind == "time":
-        if not _TIME.fullmatch(value):
-            raise DecodeError(_bad_time(value, "2006-01-02T15:04:05Z07:00", "2006"))
-        return value
-    if not _MICRO.fullmatch(value):
-        raise DecodeError(_bad_time(value, "2006-01-02T15:04:05.000000Z07:00", ".000000"))
-    return value
+    return _time(value, micro=kind == "microtime")
 
 
-def _bad_time(value: str, layout: str, fallback: str) -> str:
-    """Return the text of Go's time parser, for the mistakes people make: no fraction, or no time at all."""
-    if fallback == ".000000" and (found := re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", value)):
-        return f'parsing time "{value}" as "{layout}": cannot parse "{value[found.end() :]}" as ".000000"'
-    return f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
+def _time(value: str, *, micro: bool) -> str:
+    layout = "2006-01-02T15:04:05.000000Z07:00" if micro else "2006-01-02T15:04:05Z07:00"
+    if (_MICRO if micro else _TIME).fullmatch(value):
+        try:
+            moment = datetime.fromisoformat(value.upper()).astimezone(UTC)
+        except ValueError:
+            raise DecodeError(f'parsing time "{value}": day out of range') from None
+        return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if micro else "%Y-%m-%dT%H:%M:%SZ")
+    raise DecodeError(_bad_time(value, layout, micro=micro))
+
+
+def _bad_time(value: str, layout: str, *, micro: bool) -> str:
+    """Return the text of Go's time parser: where it stopped, and what it wanted there."""
+    rest = value
+    for element, pattern in (*_ELEMENTS, *((_FRACTION,) if micro else ()), ("Z07:00", r"(?:Z|[+-]\d\d:\d\d)$")):
+        found = re.match(pattern, rest)
+        if not found:
+            return f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{element}"'
+        rest = rest[found.end() :]
+    return f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "Z07:00"'
 
 
 def _bytes(value: str) -> str:

@@ -33,7 +33,7 @@ class Stream:
     """An open watch. `take` returns what is there; `notify` is called when more comes."""
 
     def __init__(self, clock: Callable[[], Instant]) -> None:
-        self.notify: Callable[[], None] = lambda: None
+        self.notify: Callable[[], None] | None = None
         self.ended = False
         self.deadline: Instant | None = None
         self._clock = clock
@@ -54,7 +54,8 @@ class Stream:
         """Add an event."""
         if not self.ended:
             self._events.append(event)
-            self.notify()
+            if self.notify is not None:
+                self.notify()
 
     def poll(self) -> None:
         """Let time pass: a stream whose time is over ends, and bookmarks come due."""
@@ -77,7 +78,8 @@ class Stream:
         if not self.ended:
             self.ended = True
             self._stop()
-            self.notify()
+            if self.notify is not None:
+                self.notify()
 
 
 class Watcher:
@@ -119,7 +121,10 @@ class Watcher:
                 mark["metadata"]["annotations"] = {INITIAL_END: "true"}
                 stream.put({"type": "BOOKMARK", "object": render(mark)})
         else:
+            established = self._engine.registry.established(resource)
             try:
+                if (since or 0) < established:
+                    raise Gone
                 missed = self._store.since(resource.table, since or 0)
             except Gone:
                 stream.put({"type": "ERROR", "object": self._expired(resource, since or 0).body()})
@@ -135,7 +140,8 @@ class Watcher:
     def _expired(self, resource: Resource, since: int) -> Problem:
         if resource.table == "events":
             return Problem(410, "Expired", "The resourceVersion for the provided watch is too old.")
-        return Problem(410, "Expired", f"too old resource version: {since} ({self._store.compacted})")
+        oldest = max(self._store.compacted, self._engine.registry.established(resource))
+        return Problem(410, "Expired", f"too old resource version: {since} ({oldest})")
 
 
 def bookmark(resource: Resource, at: int) -> Body:

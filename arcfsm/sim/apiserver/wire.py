@@ -6,12 +6,14 @@ import json
 from typing import Any, Final
 
 import orjson
+import yaml
 
 from arcfsm.sim.apiserver.message import Request
 from arcfsm.sim.apiserver.problems import Problem, bad_request
 from arcfsm.sim.apiserver.typed import json_kind
 
 Body = dict[str, Any]
+PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 BODY_LIMIT: Final = 3 * 1024 * 1024
 _GO_TYPE: Final = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
@@ -20,6 +22,30 @@ def too_large() -> Problem:
     """Build the refusal of a body that is too long."""
     message = f"Request entity too large: limit is {BODY_LIMIT}"
     return Problem(413, "RequestEntityTooLarge", message)
+
+
+def not_protobuf(request: Request, kind: str) -> Problem:
+    """Build the refusal of a body that says it is protobuf. None is ever read here."""
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): provided data does not appear to be a protobuf "
+        f"message, expected prefix [107 56 115 0] ({shown(request.raw or b'')})"
+    )
+
+
+def unsupported_type() -> Problem:
+    """Build the refusal of a body in a format nobody reads."""
+    message = (
+        "the body of the request was in an unknown format - accepted media types include: application/json, "
+        "application/yaml, application/vnd.kubernetes.protobuf"
+    )
+    return Problem(415, "UnsupportedMediaType", message)
+
+
+def _yaml(raw: bytes, kind: str) -> Any:
+    try:
+        return orjson.loads(orjson.dumps(yaml.safe_load(raw), default=str))
+    except (yaml.YAMLError, TypeError) as error:
+        raise _unrecognized(kind, f"yaml: {error}", shown(raw)) from None
 
 
 def _marked(pairs: list[tuple[str, Any]]) -> Any:
@@ -48,6 +74,10 @@ def load(request: Request, kind: str) -> tuple[Any, list[str]]:
     raw = request.raw
     if len(raw) > BODY_LIMIT:
         raise too_large()
+    if request.content_type not in {"", "application/json", "application/yaml"}:
+        raise unsupported_type()
+    if request.content_type == "application/yaml":
+        return _yaml(raw, kind), []
     if not raw.strip():
         raise _unrecognized(kind, "unexpected end of JSON input", "<empty>")
     try:
@@ -62,8 +92,11 @@ def load(request: Request, kind: str) -> tuple[Any, list[str]]:
 
 
 def shown(raw: bytes) -> str:
-    """Return a body as the refusal of an unreadable one quotes it."""
-    return raw.decode("utf-8", "replace")
+    """Return a body as the refusal of an unreadable one quotes it: the first 30 bytes, in hex when it is no object."""
+    if not raw:
+        return "<empty>"
+    head, more = raw[:30], " ..." if len(raw) > 30 else ""
+    return (head.decode("utf-8", "replace") if raw.startswith(b"{") else head.hex()) + more
 
 
 def _collect(value: Any, path: str, found: list[str]) -> None:
@@ -97,10 +130,7 @@ def _unrecognized(kind: str, why: str, quoted_body: str) -> Problem:
 
 
 def _hex(request: Request, value: Any) -> str:
-    raw = request.raw if request.raw is not None else orjson.dumps(value)
-    if len(raw) > 1024:
-        return raw[:1024].hex() + " ..."
-    return raw.hex()
+    return shown(request.raw if request.raw is not None else orjson.dumps(value))
 
 
 def claimed_kind(request: Request, value: Any, kind: str, *, custom: bool) -> tuple[str, str]:
@@ -122,11 +152,6 @@ def claimed_kind(request: Request, value: Any, kind: str, *, custom: bool) -> tu
             raise bad_request(
                 f"the object provided is unrecognized (must be of type {kind}): "
                 f"Object 'Kind' is missing in '{_text(request, value)}' ({_hex(request, value)})"
-            )
-        if not version:
-            raise bad_request(
-                f"the object provided is unrecognized (must be of type {kind}): "
-                f"Object 'apiVersion' is missing in '{_text(request, value)}' ({_hex(request, value)})"
             )
     return version, claimed
 

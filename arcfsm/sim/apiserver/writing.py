@@ -6,6 +6,7 @@ resource do not touch each other; what the server owns in metadata cannot be set
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ from arcfsm.sim.apiserver.structural import Schema, check
 Body = dict[str, Any]
 RBAC: Final = "rbac.authorization.k8s.io"
 MODIFIED: Final = "the object has been modified; please apply your changes to the latest version and try again"
+_STATUS_PATH: Final = re.compile(r"((?:^|[ \"]))status\.(?=[^ ]* in body|[^ ]*$|[^ ]*\" must)")
 _STORAGE_LIMIT: Final = 1536 * 1024
 _SYSTEM: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields")
 Produce = Callable[[Body], Decoded]
@@ -258,9 +260,9 @@ class Writer:
 
     def _inherit(self, meta: Body, had: Body) -> None:
         """Take over what a client may leave out."""
-        for name in ("uid", "creationTimestamp"):
-            if not meta.get(name) and name in had:
-                meta[name] = had[name]
+        if not meta.get("uid"):
+            meta["uid"] = had["uid"]
+        meta["creationTimestamp"] = had["creationTimestamp"]
         for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
             if name in had and had.get("deletionTimestamp"):
                 if meta.get(name) is None:
@@ -290,9 +292,10 @@ class Writer:
             cause = invalid_value("kind", new["kind"], f"must be {resource.kind}")
             raise invalid(resource.group, new["kind"], new["metadata"].get("name", ""), [cause])
         causes = metadata.shared_causes(new["metadata"], core=not resource.custom)
-        causes += metadata.update_causes(new["metadata"], old["metadata"])
+        # The server looks twice, in the rules all kinds share and in those of the kind, and says so twice.
+        causes += metadata.update_causes(new["metadata"], old["metadata"]) * 2
         if resource.custom:
-            causes += custom_causes(new, resource)
+            causes += status_causes(new, resource) if subresource == "status" else custom_causes(new, resource)
         elif subresource == "status":
             causes += resource.validate_status(new, old)
         elif subresource != "finalize":
@@ -343,6 +346,15 @@ def custom_causes(body: Body, resource: Resource) -> list[Cause]:
         if name in body and name not in {"apiVersion", "kind", "metadata"}:
             causes += check(known, body[name], name)
     return causes
+
+
+def status_causes(body: Body, resource: Resource) -> list[Cause]:
+    """Check the status of a custom object. The texts name fields from the status on, the causes from the top."""
+    known = (resource.schema or Schema()).properties.get("status")
+    if known is None or "status" not in body:
+        return []
+    found = check(known, body["status"], "status")
+    return [each._replace(message=_STATUS_PATH.sub(r"\1", each.message)) for each in found]
 
 
 def finalizer_warnings(meta: Body) -> list[str]:
