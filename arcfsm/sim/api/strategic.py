@@ -1,0 +1,95 @@
+"""Strategic merge patches of built-in kinds: lists merge by a key of their type, with directives in the patch.
+
+What merges how is part of the shapes (`core_types.txt`): lists with a merge key, sets of strings; everything else is
+replaced as a whole. New elements of a keyed list come before the ones that were there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arcfsm.sim.api.failure import bad_request, internal
+from arcfsm.sim.api.shapes import Field, Struct, inner_struct, is_list
+
+_DIRECTIVE = "$patch"
+_DELETE_VALUES = "$deleteFromPrimitiveList/"
+_ORDER = "$setElementOrder/"
+_RETAIN = "$retainKeys"
+
+
+def strategic_merge(struct: Struct | None, target: Any, patch: dict[str, Any]) -> dict[str, Any]:
+    """Apply a strategic merge patch. Raises ApiFailure."""
+    directive = patch.get(_DIRECTIVE)
+    if directive == "replace":
+        return {name: value for name, value in patch.items() if name != _DIRECTIVE}
+    if directive == "delete":
+        return {}
+    if directive not in {None, "merge"}:
+        raise bad_request(f"unknown patch type: {directive}")
+    out = dict(target) if isinstance(target, dict) else {}
+    retained = patch.get(_RETAIN)
+    if isinstance(retained, list):
+        out = {name: value for name, value in out.items() if name in retained}
+    for name, value in patch.items():
+        if name in {_DIRECTIVE, _RETAIN} or name.startswith(_ORDER):
+            continue
+        if name.startswith(_DELETE_VALUES):
+            plain = name.removeprefix(_DELETE_VALUES)
+            out[plain] = [item for item in out.get(plain) or [] if item not in value]
+            continue
+        if value is None:
+            out.pop(name, None)
+            continue
+        field = struct.fields.get(name) if struct is not None else None
+        out[name] = _merged(field, out.get(name), value)
+    for name, order in patch.items():
+        if name.startswith(_ORDER):
+            plain = name.removeprefix(_ORDER)
+            field = struct.fields.get(plain) if struct is not None else None
+            out[plain] = _ordered(field, out.get(plain) or [], order)
+    return out
+
+
+def _merged(field: Field | None, old: Any, new: Any) -> Any:
+    inner = inner_struct(field.shape) if field is not None else None
+    if isinstance(new, dict):
+        return strategic_merge(inner if field is None or not is_list(field.shape) else None, old, new)
+    if isinstance(new, list) and field is not None and field.merge_key is not None:
+        if field.merge_key == "":
+            kept = list(old or [])
+            return kept + [item for item in new if item not in kept]
+        return _merged_list(inner, field.merge_key, list(old or []), new)
+    if isinstance(new, list) and any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" for item in new):
+        return [item for item in new if not (isinstance(item, dict) and _DIRECTIVE in item)]
+    return new
+
+
+def _merged_list(struct: Struct | None, key: str, old: list[Any], new: list[Any]) -> list[Any]:
+    if any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" and len(item) == 1 for item in new):
+        return [item for item in new if _DIRECTIVE not in item]
+    added: list[Any] = []
+    for item in new:
+        if not isinstance(item, dict) or key not in item:
+            shown = " ".join(f"{name}:{value}" for name, value in sorted(item.items())) if isinstance(item, dict) else item
+            raise internal(f"map: map[{shown}] does not contain declared merge key: {key}")
+        place = next((index for index, each in enumerate(old) if each.get(key) == item[key]), None)
+        if item.get(_DIRECTIVE) == "delete":
+            old = [each for each in old if each.get(key) != item[key]]
+        elif place is None:
+            added.append(strategic_merge(struct, {}, item))
+        elif item.get(_DIRECTIVE) == "replace":
+            old[place] = {name: value for name, value in item.items() if name != _DIRECTIVE}
+        else:
+            old[place] = strategic_merge(struct, old[place], item)
+    return added + old
+
+
+def _ordered(field: Field | None, items: list[Any], order: list[Any]) -> list[Any]:
+    key = field.merge_key if field is not None else None
+
+    def identity(item: Any) -> Any:
+        return item.get(key) if key and isinstance(item, dict) else item
+
+    wanted = [identity(item) for item in order]
+    placed = sorted((item for item in items if identity(item) in wanted), key=lambda item: wanted.index(identity(item)))
+    return placed + [item for item in items if identity(item) not in wanted]
