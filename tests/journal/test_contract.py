@@ -7,15 +7,12 @@ import threading
 import pytest
 from sqlalchemy import select
 
-from arcfsm.domain.documents import Documents
 from arcfsm.domain.envelope import Source
 from arcfsm.domain.events.controller import GapDetected
-from arcfsm.domain.events.runner import RunnerCreated, RunnerGone, RunnerPhaseChanged
+from arcfsm.domain.events.runner import RunnerGone
 from arcfsm.domain.kinds import CONTROLLER_STREAM, AggregateKind, StreamId
-from arcfsm.domain.turn import Arrival, run_turn
-from arcfsm.domain.world import World
+from arcfsm.domain.turn import Arrival
 from arcfsm.journal import (
-    Batch,
     DeposedError,
     Journal,
     JournalConflictError,
@@ -26,39 +23,7 @@ from arcfsm.journal import (
 )
 from arcfsm.journal.migration import downgrade, schema_of
 from arcfsm.journal.tables import GAPS, OBJECTS, TRANSITIONS
-
-
-class Writer:
-    """A world and its journal, as every writer has them."""
-
-    def __init__(self, journal: Journal, epoch: int = 0) -> None:
-        self.journal = journal
-        self.world = World(Documents(journal.document))
-        self.epoch = epoch or journal.claim_epoch("test")
-
-    def runner(self, number: int):
-        stream = StreamId(AggregateKind.RUNNER, f"er-{number}")
-        document = self.world.documents.intern({"labels": {"n": str(number)}})
-        created = RunnerCreated(
-            namespace="ns",
-            name=f"runner-{number}",
-            created_at=number,
-            owner_uid="ers",
-            owner_name="demo",
-            metadata=document,
-            spec=document,
-        )
-        return [
-            Arrival(
-                stream=stream, event=created, source=Source.WATCH, observed_at=number, resource_version=str(number)
-            ),
-            Arrival(stream=stream, event=RunnerPhaseChanged(phase="Pending"), source=Source.WATCH, actor="arc"),
-        ]
-
-    def write(self, *arrivals: Arrival, points=None):
-        turn = run_turn(self.world, arrivals, recorded_at=1_000_000 + self.world.head, epoch=self.epoch)
-        batch = Batch(events=turn.events, transitions=turn.transitions, resume_points=points or {})
-        return self.journal.append(batch, self.world.documents.get)
+from tests.journal.writer import Writer
 
 
 @pytest.fixture
@@ -136,8 +101,7 @@ def test_racing_writers_leave_a_gapless_sound_journal(journal_url):
     def race(number):
         with Journal.open(journal_url) as mine:
             writer = Writer(mine, epoch=epoch)
-            for journaled in mine.events():
-                writer.world.apply(journaled)
+            writer.catch_up()
             try:
                 writer.write(*writer.runner(number))
             except JournalConflictError:
@@ -168,23 +132,23 @@ def test_a_deposed_writer_can_not_append(journal_url):
 def test_nothing_of_a_failed_append_stays(journal):
     writer = Writer(journal)
     head = writer.write(*writer.runner(1), points={"runners": "1"})
-    turn = run_turn(writer.world, writer.runner(2), recorded_at=9, epoch=writer.epoch)
+    batch = writer.batch(*writer.runner(2), points={"runners": "2"})
 
     def missing(_digest):
         raise KeyError("gone")
 
     with pytest.raises(KeyError):
-        journal.append(Batch(events=turn.events, resume_points={"runners": "2"}), missing)
+        journal.append(batch, missing)
     assert journal.head == head
     assert journal.resume_points() == {"runners": "1"}
-    assert journal.append(Batch(events=turn.events), writer.world.documents.get).seq == 4
+    assert writer.append(batch).seq == 4
 
 
 def test_a_document_that_is_not_what_its_digest_says_is_refused(journal):
     writer = Writer(journal)
-    turn = run_turn(writer.world, writer.runner(1), recorded_at=1, epoch=writer.epoch)
+    batch = writer.batch(*writer.runner(1))
     with pytest.raises(JournalDamagedError, match="nothing was stored"):
-        journal.append(Batch(events=turn.events), lambda _digest: {"other": "content"})
+        journal.append(batch, lambda _digest: {"other": "content"})
     assert journal.head.seq == 0
 
 

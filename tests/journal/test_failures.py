@@ -22,7 +22,7 @@ from arcfsm.journal import (
     verify,
 )
 from arcfsm.journal.filesystem import file_system_of
-from tests.journal.test_contract import Writer
+from tests.journal.writer import Writer
 
 ROOT = os.geteuid() == 0
 
@@ -128,7 +128,7 @@ FILL = """
 import sys
 from arcfsm.journal import Journal, JournalError
 import resource
-from tests.journal.test_contract import Writer
+from tests.journal.writer import Writer
 with Journal.open(sys.argv[1], create=True) as journal:
     writer = Writer(journal)
     writer.write(*writer.runner(0))

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from arcfsm.journal import Journal, verify
 from arcfsm.journal.tables import EVENTS
-from tests.journal.test_contract import Writer
+from tests.journal.writer import Writer
 
 COLUMNS = [column.name for column in EVENTS.columns if column.name != "seq"]
 NUMBERS = {"turn", "version", "schema", "recorded_at", "observed_at", "cause", "epoch"}
@@ -83,7 +83,6 @@ def test_what_was_cut_off_at_the_end_needs_a_hash_kept_elsewhere(journal):
 def test_an_earlier_head_stays_in_the_chain(journal):
     head = journal.head.hash.hex()
     writer = Writer(journal)
-    for journaled in journal.events():
-        writer.world.apply(journaled)
+    writer.catch_up()
     writer.write(*writer.runner(9))
     assert verify(journal, expect=head).sound
