@@ -152,9 +152,7 @@ def mount_token(spec: Body, token_name: Callable[[], str]) -> None:
     """Mount the token of the service account into all containers."""
     mount_path = "/var/run/secrets/kubernetes.io/serviceaccount"
     groups = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    lacking = [
-        each for each in groups if not any(m["mountPath"] == mount_path for m in each.get("volumeMounts") or ())
-    ]
+    lacking = [each for each in groups if not any(m["mountPath"] == mount_path for m in each.get("volumeMounts") or ())]
     if not lacking:
         return
     name = f"kube-api-access-{token_name()}"
@@ -170,7 +168,10 @@ def mount_token(spec: Body, token_name: Callable[[], str]) -> None:
             }
         },
     ]
-    spec["volumes"] = [*(spec.get("volumes") or ()), {"name": name, "projected": {"sources": sources, "defaultMode": 420}}]
+    spec["volumes"] = [
+        *(spec.get("volumes") or ()),
+        {"name": name, "projected": {"sources": sources, "defaultMode": 420}},
+    ]
 
 
 __all__ = ["Admission", "Problem", "add_tolerations"]

@@ -23,7 +23,14 @@ Body = dict[str, Any]
 
 
 def apply(
-    engine: Engine, writer: Writer, request: Request, target: Target, resource: Resource, who: Identity, *, dry_run: bool
+    engine: Engine,
+    writer: Writer,
+    request: Request,
+    target: Target,
+    resource: Resource,
+    who: Identity,
+    *,
+    dry_run: bool,
 ) -> Response:
     """Create an object or merge the applied fields into it. Raises Problem."""
     applied = _load(request)

@@ -100,7 +100,9 @@ def _key_causes(data: Body, path: str) -> list[Cause]:
         elif key == ".":
             causes.append(invalid_value(f"{path}[{key}]", key, "must not be '.'"))
         elif key.startswith(".."):
-            causes.append(invalid_value(f"{path}[{key}]", key, "must not start with '..'" if key != ".." else "must not be '..'"))
+            causes.append(
+                invalid_value(f"{path}[{key}]", key, "must not start with '..'" if key != ".." else "must not be '..'")
+            )
     return causes
 
 
@@ -129,7 +131,13 @@ def validate_secret(body: Body) -> list[Cause]:
             try:
                 json.loads(base64.b64decode(data[needed]))
             except (ValueError, binascii.Error):
-                causes.append(Cause("FieldValueInvalid", f"data[{needed}]", 'Invalid value: "<secret contents redacted>": invalid character'))
+                causes.append(
+                    Cause(
+                        "FieldValueInvalid",
+                        f"data[{needed}]",
+                        'Invalid value: "<secret contents redacted>": invalid character',
+                    )
+                )
     elif kind == "kubernetes.io/tls":
         causes += [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
     elif kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
@@ -166,7 +174,9 @@ def validate_config_map(body: Body) -> list[Cause]:
     """Check keys and size."""
     data, binary = body.get("data") or {}, body.get("binaryData") or {}
     causes = [*_key_causes(data, "data"), *_key_causes(binary, "binaryData")]
-    causes += [invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData") for key in data if key in binary]
+    causes += [
+        invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData") for key in data if key in binary
+    ]
     size = sum(len(value.encode()) for value in data.values()) + sum(_decoded_size(v) for v in binary.values())
     if size > _MEBIBYTE:
         causes.append(too_long("[]", _MEBIBYTE))
@@ -259,9 +269,17 @@ def _rule_causes(rule: Body, path: str, *, namespaced: bool) -> list[Cause]:
     urls = rule.get("nonResourceURLs") or []
     if urls:
         if namespaced:
-            causes.append(invalid_value(f"{path}.nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs"))
+            causes.append(
+                invalid_value(f"{path}.nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
+            )
         if any(rule.get(name) for name in ("apiGroups", "resources", "resourceNames")):
-            causes.append(invalid_value(f"{path}.nonResourceURLs", urls, "rules cannot apply to both regular resources and non-resource URLs"))
+            causes.append(
+                invalid_value(
+                    f"{path}.nonResourceURLs",
+                    urls,
+                    "rules cannot apply to both regular resources and non-resource URLs",
+                )
+            )
         return causes
     if not rule.get("apiGroups"):
         causes.append(required(f"{path}.apiGroups", "resource rules must supply at least one api group"))
@@ -277,7 +295,9 @@ def validate_role(body: Body) -> list[Cause]:
 
 def validate_cluster_role(body: Body) -> list[Cause]:
     """Check its rules."""
-    return [c for n, rule in enumerate(body["rules"] or []) for c in _rule_causes(rule, f"rules[{n}]", namespaced=False)]
+    return [
+        c for n, rule in enumerate(body["rules"] or []) for c in _rule_causes(rule, f"rules[{n}]", namespaced=False)
+    ]
 
 
 def default_binding(body: Body) -> None:
@@ -313,7 +333,9 @@ def _subject_causes(subject: Body, path: str) -> list[Cause]:
     kind, group = subject["kind"], subject.get("apiGroup", "")
     if kind == "ServiceAccount":
         if subject["name"]:
-            causes += [invalid_value(f"{path}.name", subject["name"], text) for text in subdomain_errors(subject["name"])]
+            causes += [
+                invalid_value(f"{path}.name", subject["name"], text) for text in subdomain_errors(subject["name"])
+            ]
         if group:
             causes.append(unsupported(f"{path}.apiGroup", group, [""]))
         if not subject.get("namespace"):
@@ -399,7 +421,9 @@ def validate_definition(body: Body) -> list[Cause]:
         causes.append(required("spec.names.kind"))
     wanted = f"{names.get('plural', '')}.{spec.get('group', '')}"
     if body["metadata"].get("name") != wanted:
-        causes.append(invalid_value("metadata.name", body["metadata"].get("name"), 'must be spec.names.plural+"."+spec.group'))
+        causes.append(
+            invalid_value("metadata.name", body["metadata"].get("name"), 'must be spec.names.plural+"."+spec.group')
+        )
     if not spec.get("versions"):
         causes.append(required("spec.versions"))
     return causes

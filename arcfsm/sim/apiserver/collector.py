@@ -116,7 +116,9 @@ class Collector:
             owner = self._owner(reference, meta.get("namespace", ""))
             if owner is None:
                 dangling.append(reference)
-            elif owner["metadata"].get("deletionTimestamp") and FOREGROUND in (owner["metadata"].get("finalizers") or ()):
+            elif owner["metadata"].get("deletionTimestamp") and FOREGROUND in (
+                owner["metadata"].get("finalizers") or ()
+            ):
                 waiting.append(reference)
             else:
                 solid.append(reference)
@@ -152,7 +154,8 @@ class Collector:
             for _, found in dependents
             if found is not None
             and any(
-                ref["uid"] == uid and ref.get("blockOwnerDeletion") for ref in found["metadata"].get("ownerReferences") or ()
+                ref["uid"] == uid and ref.get("blockOwnerDeletion")
+                for ref in found["metadata"].get("ownerReferences") or ()
             )
         ]
         if not blocking:

@@ -59,7 +59,9 @@ def _decode_core(value: Any, version: str, kind: str, resource: Resource, duplic
     try:
         decoded = decode_core(value, resource)
     except DecodeError as error:
-        raise bad_request(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {error}') from None
+        raise bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {error}'
+        ) from None
     decoded.duplicates = duplicates
     return decoded
 
@@ -78,7 +80,9 @@ def decode_custom(value: Body, resource: Resource) -> Decoded:
     schema = resource.schema or Schema()
     version = value.get("apiVersion", "")
     if version != resource.api_version:
-        text = f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
+        text = (
+            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
+        )
         unknown = sorted(key for key in value if key not in {"apiVersion", "kind", "metadata"})
         problem = bad_request(text)
         if version:

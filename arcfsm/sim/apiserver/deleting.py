@@ -112,7 +112,9 @@ class Deleter:
             return body
         return self._gone(body if dry_run else self._store.remove(resource.table, key), body, resource)
 
-    def _remove_pod(self, resource: Resource, key: tuple[str, str], body: Body, options: Body, *, dry_run: bool) -> Body:
+    def _remove_pod(
+        self, resource: Resource, key: tuple[str, str], body: Body, options: Body, *, dry_run: bool
+    ) -> Body:
         meta = dict(body["metadata"])
         asked = options.get("gracePeriodSeconds")
         if meta.get("deletionTimestamp"):

@@ -10,6 +10,7 @@ from typing import Any, Final
 from arcfsm.domain.instant import Instant
 from arcfsm.sim.apiserver.access import Access
 from arcfsm.sim.apiserver.admission import Admission
+from arcfsm.sim.apiserver.message import Identity
 from arcfsm.sim.apiserver.registry import Registry
 from arcfsm.sim.apiserver.store import Key, Store
 
@@ -25,6 +26,7 @@ class Engine:
         self.clock = clock
         self.chance = chance
         self.store = Store()
+        self.tokens: dict[str, Identity] = {}
         self.registry = Registry(self.store)
         self.access = Access(self.store)
         self.admission = Admission(self.store, self.write)

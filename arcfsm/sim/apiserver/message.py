@@ -45,7 +45,7 @@ class Request:
     def flag(self, name: str) -> bool:
         """Return a boolean query parameter: anything but false and 0 is true."""
         values = self.query.get(name)
-        return bool(values) and values[0].lower() not in {"false", "0"}
+        return values is not None and len(values) > 0 and values[0].lower() not in {"false", "0"}
 
     @property
     def content_type(self) -> str:

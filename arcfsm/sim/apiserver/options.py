@@ -75,7 +75,9 @@ def delete_options(request: Request) -> Body:
             raise
         if isinstance(value, dict) and value.get("kind", "DeleteOptions") not in {"DeleteOptions", ""}:
             kind, version = value.get("kind"), value.get("apiVersion", "")
-            raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"')
+            raise bad_request(
+                f'no kind "{kind}" is registered for version "{version}" in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"'
+            )
         try:
             options = CORE.decode("DeleteOptions", value, Report())
         except DecodeError as error:
@@ -94,12 +96,12 @@ def delete_options(request: Request) -> Body:
         if dry_run := request.query.get("dryRun"):
             options["dryRun"] = list(dry_run)
     causes: list[Cause] = []
-    policy = options.get("propagationPolicy")
-    if policy is not None and options.get("orphanDependents") is not None:
+    chosen = options.get("propagationPolicy")
+    if chosen is not None and options.get("orphanDependents") is not None:
         text = "orphanDependents and deletionPropagation cannot be both set"
-        causes.append(invalid_value("propagationPolicy", policy, text))
-    if policy is not None and policy not in {"Foreground", "Background", "Orphan"}:
-        causes.append(unsupported("propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"]))
+        causes.append(invalid_value("propagationPolicy", chosen, text))
+    if chosen is not None and chosen not in {"Foreground", "Background", "Orphan"}:
+        causes.append(unsupported("propagationPolicy", chosen, ["Foreground", "Background", "Orphan", "nil"]))
     causes += _dry_run_causes(options.get("dryRun") or [])
     if causes:
         raise invalid(_META, "DeleteOptions", "", causes)

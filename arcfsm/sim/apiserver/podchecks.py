@@ -6,7 +6,15 @@ import re
 from typing import Any, Final
 
 from arcfsm.sim.apiserver.metadata import dns_label_errors, label_causes, qualified_name_errors, subdomain_errors
-from arcfsm.sim.apiserver.problems import Cause, duplicate, forbidden_field, invalid_value, quoted, required, unsupported
+from arcfsm.sim.apiserver.problems import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    quoted,
+    required,
+    unsupported,
+)
 from arcfsm.sim.apiserver.quantity import parse
 
 Body = dict[str, Any]
@@ -39,7 +47,9 @@ def spec_causes(spec: Body) -> list[Cause]:
     _choices(spec, causes)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= 2147483647:
-        causes.append(invalid_value(f"{path}.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive"))
+        causes.append(
+            invalid_value(f"{path}.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive")
+        )
     for name, check in (("serviceAccountName", subdomain_errors), ("nodeName", subdomain_errors),
                         ("priorityClassName", subdomain_errors), ("hostname", dns_label_errors),
                         ("subdomain", dns_label_errors)):  # fmt: skip
@@ -52,7 +62,11 @@ def spec_causes(spec: Body) -> list[Cause]:
         if not secret.get("name"):
             causes.append(required(f"{path}.imagePullSecrets[{n}].name"))
     if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
-        causes.append(required(f"{path}.dnsConfig.nameservers", 'must provide at least one DNS nameserver when `dnsPolicy` is None'))
+        causes.append(
+            required(
+                f"{path}.dnsConfig.nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            )
+        )
     return causes
 
 
@@ -160,7 +174,9 @@ def _env_causes(env: Body, where: str, causes: list[Cause]) -> None:
         causes.append(invalid_value(f"{where}.valueFrom", "", "may not have more than one field specified at a time"))
     for kind in ("configMapKeyRef", "secretKeyRef"):
         if kind in source:
-            causes += [required(f"{where}.valueFrom.{kind}.{name}") for name in ("name", "key") if not source[kind].get(name)]
+            causes += [
+                required(f"{where}.valueFrom.{kind}.{name}") for name in ("name", "key") if not source[kind].get(name)
+            ]
 
 
 def _resource_causes(resources: Body, where: str, causes: list[Cause]) -> None:
@@ -186,7 +202,13 @@ def _toleration_causes(toleration: Body, where: str, causes: list[Cause]) -> Non
     if key:
         causes += [invalid_value(f"{where}.key", key, text) for text in qualified_name_errors(key)]
     elif operator != "Exists":
-        causes.append(invalid_value(f"{where}.operator", operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
+        causes.append(
+            invalid_value(
+                f"{where}.operator",
+                operator,
+                'operator must be Exists when `key` is empty, which means "match all values and all keys"',
+            )
+        )
     if operator not in {"", "Equal", "Exists"}:
         causes.append(unsupported(f"{where}.operator", operator, ["Equal", "Exists"]))
     if operator == "Exists" and toleration.get("value"):
@@ -195,4 +217,10 @@ def _toleration_causes(toleration: Body, where: str, causes: list[Cause]) -> Non
         choices = ["NoExecute", "NoSchedule", "PreferNoSchedule"]
         causes.append(unsupported(f"{where}.effect", toleration["effect"], choices))
     if toleration.get("tolerationSeconds") is not None and toleration.get("effect") != "NoExecute":
-        causes.append(invalid_value(f"{where}.effect", toleration.get("effect", ""), "effect must be 'NoExecute' when `tolerationSeconds` is set"))
+        causes.append(
+            invalid_value(
+                f"{where}.effect",
+                toleration.get("effect", ""),
+                "effect must be 'NoExecute' when `tolerationSeconds` is set",
+            )
+        )

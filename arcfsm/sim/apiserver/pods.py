@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from arcfsm.sim.apiserver.podchecks import spec_causes
-from arcfsm.sim.apiserver.poddefaults import containers, default_pod, quality_class
+from arcfsm.sim.apiserver.poddefaults import quality_class
 from arcfsm.sim.apiserver.problems import Cause, forbidden_field, invalid_value
 from arcfsm.sim.apiserver.specdiff import spec_diff
 
@@ -150,16 +150,3 @@ def warnings_of(body: Body) -> list[str]:
                     )
                 seen.add(env["name"])
     return found
-
-
-__all__ = [
-    "containers",
-    "create_pod",
-    "default_pod",
-    "update_pod",
-    "update_status",
-    "validate_pod",
-    "validate_status",
-    "validate_update",
-    "warnings_of",
-]

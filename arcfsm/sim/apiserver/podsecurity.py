@@ -61,7 +61,9 @@ def _host_faults(spec: Body) -> list[str]:
     if extra:
         bad = _bad(spec, lambda each: bool(set((_own(each).get("capabilities") or {}).get("add") or ()) & set(extra)))
         listed = ", ".join(f'"{each}"' for each in extra)
-        found.append(f"non-default capabilities ({_names(bad)} must not include {listed} in securityContext.capabilities.add)")
+        found.append(
+            f"non-default capabilities ({_names(bad)} must not include {listed} in securityContext.capabilities.add)"
+        )
     hosts = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
     if hosts:
         found.append(f"host namespaces ({', '.join(hosts)})")
@@ -72,9 +74,13 @@ def _host_faults(spec: Body) -> list[str]:
         found.append(f"hostPath volumes (volume{plural} {listed})")
     ports = _bad(spec, lambda each: any(port.get("hostPort") for port in each.get("ports") or ()))
     if ports:
-        numbers = sorted({p["hostPort"] for each in containers(spec) for p in each.get("ports") or () if p.get("hostPort")})
+        numbers = sorted(
+            {p["hostPort"] for each in containers(spec) for p in each.get("ports") or () if p.get("hostPort")}
+        )
         plural = "s" if len(numbers) > 1 else ""
-        found.append(f"hostPort ({_names(ports)} use{'s' if len(ports) == 1 else ''} hostPort{plural} {', '.join(map(str, numbers))})")
+        found.append(
+            f"hostPort ({_names(ports)} use{'s' if len(ports) == 1 else ''} hostPort{plural} {', '.join(map(str, numbers))})"
+        )
     return found
 
 
@@ -92,7 +98,9 @@ def _restricted(spec: Body) -> list[str]:
         listed = ", ".join(f'"{name}"' for name, _ in kinds)
         types = ", ".join(f'"{kind}"' for kind in sorted({kind for _, kind in kinds}))
         plural = "s" if len(kinds) > 1 else ""
-        found.append(f"restricted volume types (volume{plural} {listed} use{'' if plural else 's'} restricted volume type{plural} {types})")
+        found.append(
+            f"restricted volume types (volume{plural} {listed} use{'' if plural else 's'} restricted volume type{plural} {types})"
+        )
     if pod.get("runAsNonRoot") is not True:
         bad = _bad(spec, lambda each: _own(each).get("runAsNonRoot") is not True)
         if bad:
@@ -104,7 +112,8 @@ def _restricted(spec: Body) -> list[str]:
         found.append(f"runAsUser=0 ({_names(bad)} must not set runAsUser=0)")
     if (pod.get("seccompProfile") or {}).get("type") not in {"RuntimeDefault", "Localhost"}:
         bad = _bad(
-            spec, lambda each: (_own(each).get("seccompProfile") or {}).get("type") not in {"RuntimeDefault", "Localhost"}
+            spec,
+            lambda each: (_own(each).get("seccompProfile") or {}).get("type") not in {"RuntimeDefault", "Localhost"},
         )
         if bad:
             found.append(

@@ -49,7 +49,7 @@ def show(amount: Decimal, *, binary: bool = False, exponent: bool = False) -> st
     amount = amount.quantize(Decimal("1E-9"), rounding=ROUND_CEILING)
     if amount == 0:
         return "0"
-    if binary and abs(amount) >= 1024 and amount == amount.to_integral_value():  # noqa: PLR2004
+    if binary and abs(amount) >= 1024 and amount == amount.to_integral_value():
         whole, power = int(amount), 0
         while whole % 1024 == 0 and power < len(_BINARY) - 1:
             whole, power = whole // 1024, power + 1
@@ -57,9 +57,9 @@ def show(amount: Decimal, *, binary: bool = False, exponent: bool = False) -> st
     sign, digits, raw = amount.normalize().as_tuple()
     power = int(raw)
     number = int("".join(map(str, digits)))
-    while power % 3 or power < -9:  # noqa: PLR2004
+    while power % 3 or power < -9:
         number, power = number * 10, power - 1
-    while power > 18:  # noqa: PLR2004
+    while power > 18:
         number, power = number * 1000, power - 3
     shown = f"{'-' if sign else ''}{number}"
     if exponent:

@@ -30,7 +30,9 @@ def _compute_key(name: str) -> tuple[str, str] | None:
 
 def pod_amount(spec: Body, group: str, name: str) -> Decimal:
     """Return what a pod asks for: the sum of its containers, or its hungriest init container."""
-    total = sum((parse((c["resources"].get(group) or {}).get(name, "0")) for c in spec.get("containers") or ()), Decimal(0))
+    total = sum(
+        (parse((c["resources"].get(group) or {}).get(name, "0")) for c in spec.get("containers") or ()), Decimal(0)
+    )
     sidecars, peak = Decimal(0), Decimal(0)
     for container in spec.get("initContainers") or ():
         amount = parse((container["resources"].get(group) or {}).get(name, "0"))
@@ -130,7 +132,12 @@ def _checked(body: Body, resource: Resource, quota: Body, hard: Body, used: dict
     if over:
         requested = {each: _like(used[each], hard[each]) for each in over}
         text = ", ".join(
-            [f"exceeded quota: {title}", _shown("requested", requested, over), _shown("used", have, over), _shown("limited", hard, over)]
+            [
+                f"exceeded quota: {title}",
+                _shown("requested", requested, over),
+                _shown("used", have, over),
+                _shown("limited", hard, over),
+            ]
         )
         raise forbidden(group, plural, name, text)
     new_used = {**have, **{each: _like(total[each], hard[each]) for each in used}}

@@ -167,8 +167,10 @@ class Reader:
             if wanted == 0:
                 limit = 0
         try:
-            rows = self._store.items(resource.table, namespace) if at == current else self._store.items_at(
-                resource.table, namespace, at
+            rows = (
+                self._store.items(resource.table, namespace)
+                if at == current
+                else self._store.items_at(resource.table, namespace, at)
             )
         except Gone:
             raise self._gone(token, start) from None

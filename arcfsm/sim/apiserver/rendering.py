@@ -62,5 +62,7 @@ def renderer(accept: str, resource: Resource, now: Callable[[], int]) -> Callabl
     if kind == "Table":
         from arcfsm.sim.apiserver.tables import table  # noqa: PLC0415  # tables need this module's names
 
-        return lambda body: table([body], resource, {"resourceVersion": body["metadata"]["resourceVersion"]}, now(), "Metadata")
+        return lambda body: table(
+            [body], resource, {"resourceVersion": body["metadata"]["resourceVersion"]}, now(), "Metadata"
+        )
     return lambda body: body

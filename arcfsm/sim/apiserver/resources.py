@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from arcfsm.sim.apiserver import builtin, pods
+from arcfsm.sim.apiserver import builtin, poddefaults, pods
 from arcfsm.sim.apiserver.metadata import path_segment_errors, subdomain_errors
 from arcfsm.sim.apiserver.problems import Cause
 from arcfsm.sim.apiserver.selectors import at
@@ -122,7 +122,7 @@ def _core() -> list[Resource]:
                 "status.phase": at("status", "phase"), "status.podIP": at("status", "podIP"),
                 "status.podIPs": at("status", "podIP"), "status.nominatedNodeName": at("status", "nominatedNodeName"),
             },
-            default=pods.default_pod, prepare_create=pods.create_pod, prepare_update=pods.update_pod,
+            default=poddefaults.default_pod, prepare_create=pods.create_pod, prepare_update=pods.update_pod,
             prepare_status=pods.update_status, validate=pods.validate_pod, validate_update=pods.validate_update,
             validate_status=pods.validate_status,
         ),

@@ -95,7 +95,7 @@ def _requirement(reader: _Reader) -> Callable[[dict[str, str]], bool]:
             limit = int(bound)
         except ValueError:
             raise SelectorError(
-                f'{_PARSE}values[0]: Invalid value: "{bound}": for \'Gt\', \'Lt\' operators, the value must be an integer'
+                f"{_PARSE}values[0]: Invalid value: \"{bound}\": for 'Gt', 'Lt' operators, the value must be an integer"
             ) from None
         above = operator == ">"
         return lambda found: _compares(found.get(key), limit, above=above)

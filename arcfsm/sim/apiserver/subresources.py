@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from arcfsm.domain.instant import SECOND
+from arcfsm.sim.apiserver.authentication import service_account
 from arcfsm.sim.apiserver.coretypes import CORE
 from arcfsm.sim.apiserver.decoding import decode_request
 from arcfsm.sim.apiserver.deleting import Deleter
@@ -97,11 +98,17 @@ class Subresources:
         }
         parts = [{"alg": "none"}, claims, {"sig": self._engine.uid()}]
         token = ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
+        self._engine.tokens[token] = service_account(target.namespace, target.name)
         body = {
             "kind": "TokenRequest",
             "apiVersion": "authentication.k8s.io/v1",
             "metadata": {"name": target.name, "namespace": target.namespace, "creationTimestamp": self._engine.now()},
-            "spec": {"audiences": ["https://kubernetes.default.svc"], **spec, "expirationSeconds": seconds, "boundObjectRef": spec.get("boundObjectRef")},
+            "spec": {
+                "audiences": ["https://kubernetes.default.svc"],
+                **spec,
+                "expirationSeconds": seconds,
+                "boundObjectRef": spec.get("boundObjectRef"),
+            },
             "status": {"token": token, "expirationTimestamp": self._engine.now(seconds)},
         }
         return Response(201, body)

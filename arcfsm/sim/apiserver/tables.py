@@ -153,7 +153,8 @@ def _definitions(resource: Resource) -> list[Body]:
                     "name": each["name"],
                     "type": each["type"],
                     "format": each.get("format", ""),
-                    "description": each.get("description") or f"Custom resource definition column (in JSONPath format): {each['jsonPath']}",
+                    "description": each.get("description")
+                    or f"Custom resource definition column (in JSONPath format): {each['jsonPath']}",
                     "priority": each.get("priority", 0),
                 }
                 for each in _columns_of(resource)
@@ -162,7 +163,10 @@ def _definitions(resource: Resource) -> list[Body]:
     columns, _ = _COLUMNS.get(resource.table, ([("Age", "string", 0)], None))
     return [
         head,
-        *({"name": name, "type": kind, "format": "", "description": "", "priority": prio} for name, kind, prio in columns),
+        *(
+            {"name": name, "type": kind, "format": "", "description": "", "priority": prio}
+            for name, kind, prio in columns
+        ),
     ]
 
 

@@ -109,7 +109,11 @@ class Types:
                 continue
             inner = f"{path}.{name}" if path else name
             read = self._field(spec, given, inner, struct, f"{dotted}.{name}" if dotted else name, report)
-            if spec.pointer or spec.always or not _empty(read, by_value=spec.type in self.structs and spec.shape == "one"):
+            if (
+                spec.pointer
+                or spec.always
+                or not _empty(read, by_value=spec.type in self.structs and spec.shape == "one")
+            ):
                 out[name] = read
         return out
 
@@ -177,10 +181,7 @@ def _special(kind: str, value: Any, owner: str, dotted: str) -> Any:
                 return canonical(value)
             except ValueError:
                 pass
-        raise DecodeError(
-            "quantities must match the regular expression "
-            "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-        )
+        raise DecodeError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
     if kind == "intstr":
         if isinstance(value, (str, int)) and not isinstance(value, bool):
             return value

@@ -15,7 +15,9 @@ from arcfsm.sim.apiserver.typed import json_kind
 Body = dict[str, Any]
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 BODY_LIMIT: Final = 3 * 1024 * 1024
-_GO_TYPE: Final = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_GO_TYPE: Final = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
 
 
 def too_large() -> Problem:

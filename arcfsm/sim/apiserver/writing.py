@@ -37,7 +37,14 @@ RBAC: Final = "rbac.authorization.k8s.io"
 MODIFIED: Final = "the object has been modified; please apply your changes to the latest version and try again"
 _STATUS_PATH: Final = re.compile(r"((?:^|[ \"]))status\.(?=[^ ]* in body|[^ ]*$|[^ ]*\" must)")
 _STORAGE_LIMIT: Final = 1536 * 1024
-_SYSTEM: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields")
+_SYSTEM: Final = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+    "managedFields",
+)
 Produce = Callable[[Body], Decoded]
 
 
@@ -126,7 +133,9 @@ class Writer:
         )
         causes += custom_causes(body, resource) if resource.custom else resource.validate(body)
         if causes:
-            raise invalid(resource.group if resource.struct != "NewEvent" else "", resource.kind, meta.get("name", ""), causes)
+            raise invalid(
+                resource.group if resource.struct != "NewEvent" else "", resource.kind, meta.get("name", ""), causes
+            )
 
     def _match_namespace(self, body: Body, target: Target, resource: Resource) -> None:
         given = body["metadata"].get("namespace", "")
@@ -151,7 +160,9 @@ class Writer:
         if mode == "Warn":
             return complaints
         text = f"strict decoding error: {', '.join(complaints)}"
-        raise bad_request(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {text}')
+        raise bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {text}'
+        )
 
     # updating ---------------------------------------------------------
 
@@ -186,7 +197,9 @@ class Writer:
         if resource.namespaced:
             namespace = meta.setdefault("namespace", target.namespace)
             if namespace != target.namespace:
-                raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+                raise bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request"
+                )
 
     def replace(
         self,
@@ -232,9 +245,7 @@ class Writer:
     def _grants_more(self, new: Body, old: Body) -> bool:
         return any(new.get(name) != old.get(name) for name in ("rules", "roleRef", "subjects"))
 
-    def _check_version(
-        self, meta: Body, had: Body, resource: Resource, name: str, *, precondition: bool
-    ) -> None:
+    def _check_version(self, meta: Body, had: Body, resource: Resource, name: str, *, precondition: bool) -> None:
         given = meta.get("resourceVersion", "")
         if precondition and meta.get("uid") and meta["uid"] != had["uid"]:
             text = (
@@ -248,7 +259,7 @@ class Writer:
                 cause = Cause(
                     "FieldValueInvalid",
                     "metadata.resourceVersion",
-                    'Invalid value: 0: must be specified for an update',
+                    "Invalid value: 0: must be specified for an update",
                 )
                 raise invalid(resource.group, resource.plural, name, [cause])
             meta["resourceVersion"] = had["resourceVersion"]
@@ -324,7 +335,11 @@ def _prepare_custom(new: Body, old: Body, resource: Resource, subresource: str) 
         new.pop("status", None)
         if "status" in old:
             new["status"] = old["status"]
-    hidden = {"metadata", "status", "apiVersion", "kind"} if "status" in resource.subresources else {"metadata", "apiVersion", "kind"}
+    hidden = (
+        {"metadata", "status", "apiVersion", "kind"}
+        if "status" in resource.subresources
+        else {"metadata", "apiVersion", "kind"}
+    )
     if {k: v for k, v in new.items() if k not in hidden} != {k: v for k, v in old.items() if k not in hidden}:
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
