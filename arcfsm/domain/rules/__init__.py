@@ -17,6 +17,7 @@ from arcfsm.domain.instant import Instant, format_instant
 from arcfsm.domain.intents import Intent
 from arcfsm.domain.jsonvalue import digest
 from arcfsm.domain.kinds import StreamId
+from arcfsm.domain.knowledge import Aggregate
 from arcfsm.domain.rules.gate import Gated, gate
 from arcfsm.domain.rules.listener import LISTENER_RULES
 from arcfsm.domain.rules.rule import RULES, A, Answer, Look, RuleEntry, RuleFunction, first_answer
@@ -24,7 +25,7 @@ from arcfsm.domain.rules.runner import RUNNER_RULES
 from arcfsm.domain.rules.runner_set import RUNNER_SET_RULES
 from arcfsm.domain.rules.scale_set import SCALE_SET_RULES
 from arcfsm.domain.states import Listener, Runner, RunnerSet
-from arcfsm.domain.world import Aggregate, World
+from arcfsm.domain.world import World
 
 __all__ = ["RULES", "RuleEntry", "decide"]
 

@@ -1,4 +1,4 @@
-"""The pod of a listener: whether it still is what is wanted, lives, and may be replaced just now (L11–L13; H18, H28)."""
+"""The pod of a listener: whether it still is what is wanted, lives, and may be replaced now (L11–L13; H18, H28)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from arcfsm.domain.manifests import Unbuildable, listener_pod_metadata_patch
 from arcfsm.domain.rules.listener_objects import config_secret_of, wanted_pod
 from arcfsm.domain.rules.pod_deletion import delete_pod
 from arcfsm.domain.rules.rule import Answer, Look, act, rule, settled, stalled, wait
-from arcfsm.domain.rules.wording import many
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import Listener
 
@@ -80,6 +79,8 @@ def make_pod(look: Look[Listener]) -> Answer | None:
 def rest(look: Look[Listener]) -> Answer:
     """Whether it runs is a gauge made from the fold (M12)."""
     pod = look.subject.pod
+    if look.carried:
+        return act("L13", "bringing what it needs up to date")
     if pod is None or pod.container is None or pod.container.state != "running":
         return wait("L13", "its pod has not started yet")
     return settled("L13", "it listens")
@@ -101,7 +102,7 @@ def restart_delay(exits: Sequence[Instant], settings: ControllerSettings) -> Spa
 
 
 def _drift(look: Look[Listener], pod: PodFacts, desired: JsonObject) -> str | None:
-    """Return why the pod is not the one that is wanted (D12), "" never."""
+    """Return why the pod is not the one that is wanted (D12)."""
     one = look.subject
     if _config_is_newer(look, pod):
         return _CONFIG

@@ -5,9 +5,9 @@ from __future__ import annotations
 from arcfsm.domain.intents import DeleteObject, Intent, PatchObject
 from arcfsm.domain.jsonvalue import Digest, Json, JsonObject
 from arcfsm.domain.kinds import KIND_OF, AggregateKind, StreamId
+from arcfsm.domain.knowledge import Aggregate
 from arcfsm.domain.rules.rule import A, Look
 from arcfsm.domain.states import Listener, Runner, RunnerSet, ScaleSet
-from arcfsm.domain.world import Aggregate
 
 
 def stream_of(one: Aggregate) -> StreamId:

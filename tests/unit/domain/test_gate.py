@@ -5,7 +5,7 @@ from __future__ import annotations
 from arcfsm.domain.events.decision import IntentSettled, Outcome
 from arcfsm.domain.fold import issue, settle
 from arcfsm.domain.instant import MINUTE, SECOND
-from arcfsm.domain.intents import DeleteObject, PatchObject, ReadObject
+from arcfsm.domain.intents import CreateObject, DeleteObject, PatchObject, ReadObject
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
 from arcfsm.domain.rules.gate import CONFLICT_RETRIES, RETRY_MAX, gate, retry_at
 from arcfsm.domain.states import Attempt, Effects, InFlight
@@ -98,6 +98,15 @@ def test_a_write_to_what_is_gone_waits_for_the_watch_to_say_so():
     world = World()
     written(world, PATCH, seq=1, at=0, outcome=Outcome.NOT_FOUND)
     assert gate(world, (PATCH,), 0).waiting[0][2] == SECOND
+
+
+def test_a_creation_in_a_namespace_that_is_gone_is_no_hot_loop():
+    world = World()
+    create = CreateObject(target=STREAM, kind=Kind.POD, namespace="ns", name="a", manifest="document-1")
+    written(world, create, seq=1, at=0, outcome=Outcome.NOT_FOUND)
+    assert gate(world, (create,), 0).waiting[0][2] == SECOND
+    written(world, create, seq=2, at=0)
+    assert gate(world, (create,), 0).issued == (create,), "what was created and is gone is created again"
 
 
 def test_questions_may_be_repeated():

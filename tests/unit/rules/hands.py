@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from arcfsm.domain import keys
 from arcfsm.domain.events import DomainEvent, listener, runner, runner_set, scale_set
-from arcfsm.domain.events.dependent import DependentChanged, DependentGone, DependentObserved
+from arcfsm.domain.events.dependent import DependentChanged, DependentFacts, DependentGone, DependentObserved
 from arcfsm.domain.facts import PodFacts, PodFailure
 from arcfsm.domain.instant import parse_instant
 from arcfsm.domain.intents import (
@@ -28,6 +28,9 @@ from arcfsm.domain.states import DependentKey
 
 if TYPE_CHECKING:
     from tests.unit.rules.harness import Lab
+
+
+_SAID = ("reason", "message")
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
@@ -80,6 +83,16 @@ class Hands:
             ]
         assert isinstance(intent, CallService | ReadObject | DeleteLabelled)
         return []
+
+    def answer(self, intent: Intent, facts: Iterable[tuple[StreamId, DomainEvent]]) -> dict[str, Any]:
+        """What the outcome of a call tells beside the facts, unless the test says otherwise."""
+        if not isinstance(intent, WriteSecret):
+            return {}
+        versions = [event.resource_version for _, event in facts if isinstance(event, DependentFacts)]
+        known = self.lab.world.dependent(Kind.SECRET, intent.namespace, intent.name)
+        if not versions and known is None:
+            return {}
+        return {"resource_version": versions[0] if versions else known.resource_version}
 
     def _patch(self, intent: PatchObject) -> list[tuple[StreamId, DomainEvent]]:
         patch: Any = self.lab.world.documents.get(intent.patch)
@@ -172,9 +185,12 @@ class Hands:
                 reason=status.get("reason", state.reason) or "",
                 message=status.get("message", state.message) or "",
             )
-        if "ready" in status and status["ready"] != state.ready:
+        said = "phase" not in status and any(
+            status.get(key, getattr(state, key)) != getattr(state, key) for key in _SAID
+        )
+        if said or status.get("ready", state.ready) != state.ready:
             yield runner.RunnerReadinessChanged(
-                ready=status["ready"],
+                ready=status.get("ready", state.ready),
                 reason=status.get("reason", state.reason) or "",
                 message=status.get("message", state.message) or "",
             )

@@ -48,6 +48,8 @@ class Result:
     status: int = 0
     before: Callable[[], None] | None = None
     """What somebody else does just before the intent is carried out."""
+    vain: bool = False
+    """It succeeds and changes nothing: what was wanted was there already."""
 
 
 OK = Result()
@@ -455,9 +457,11 @@ class Lab:
             result = self._result(intent)
             if result.before is not None:
                 result.before()
+            happens = result.outcome is Outcome.OK and not result.vain
+            facts = self.hands.effect(seq, intent, item) if happens else []
             arrivals = [
                 Arrival(stream=target, event=event, source=Source.RESPONSE, resource_version=self.rv())
-                for target, event in (self.hands.effect(seq, intent, item) if result.outcome is Outcome.OK else ())
+                for target, event in facts
             ]
             settled = IntentSettled(
                 decision=seq,
@@ -467,7 +471,7 @@ class Lab:
                 outcome=result.outcome,
                 detail=result.detail,
                 status=result.status,
-                answer=result.answer,
+                answer=result.answer or self.hands.answer(intent, facts),
             )
             arrivals.append(Arrival(stream=StreamId(*intent.target), event=settled, source=Source.RESPONSE))
             wanted.extend(self._wanted(self.turn(*arrivals), stream, only=only))
