@@ -68,8 +68,10 @@ class ClusterBackend(Protocol):
     def answer(self, request: ClusterRequest, user: str) -> ClusterResponse:
         """Answer one request."""
 
-    def watch(self, request: ClusterRequest, user: str, put: Callable[[Body], None]) -> Subscription | ClusterResponse:
-        """Open a watch that puts events as they happen; a refused one is an answer."""
+    def watch(
+        self, request: ClusterRequest, user: str, put: Callable[[Body], None], ended: Callable[[], None]
+    ) -> Subscription | ClusterResponse:
+        """Open a watch that puts events as they happen and says when it ended; a refused one is an answer."""
 
 
 def refusal(status: int) -> ClusterResponse:
@@ -190,8 +192,11 @@ class ClusterLink:
                 if broken:
                     self._kernel.at(arrives, watch.close, lane)
 
+        def ended() -> None:
+            self._kernel.at(arrives, watch.close, lane)
+
         def open_watch() -> ClusterResponse:
-            found = self._backend.watch(request, self.user, put)
+            found = self._backend.watch(request, self.user, put, ended)
             if isinstance(found, ClusterResponse):
                 return found
             watch.attach(found)
