@@ -36,7 +36,7 @@ KindOption = Annotated[
     list[str] | None,
     typer.Option("--kind", metavar="KIND", help="Only these: scale-set, runner-set, runner, listener; repeatable."),
 ]
-_DIVERGING: Final = (Agreement.NOT_DONE, Agreement.NOT_ADVISED)
+_DIVERGING: Final = (Agreement.NOT_DONE, Agreement.DONE_LATE, Agreement.NOT_ADVISED)
 
 
 @audit_app.command("transitions")

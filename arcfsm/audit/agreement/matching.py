@@ -18,13 +18,15 @@ from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.events.listener import ListenerDeletionRequested
 from arcfsm.domain.events.runner import RunnerCreated, RunnerDeletionRequested, RunnerPodCreated
 from arcfsm.domain.events.runner_set import RunnerSetDeletionRequested, RunnerSpecPublished
-from arcfsm.domain.instant import SECOND, Instant, Span
+from arcfsm.domain.instant import SECOND, Instant, Span, format_span
 from arcfsm.domain.jsonvalue import JsonObject
 from arcfsm.domain.kinds import StreamId
 
 GRACE: Final[Span] = 1 * SECOND
 """How long after advice was replaced its signs still count, and how long advice must stand unheeded to count against.
 """
+LATE: Final[Span] = 10 * SECOND
+"""Advice that was heeded only after so long did not agree while it stood."""
 ACTIONS: Final = (
     RunnerCreated,
     RunnerDeletionRequested,
@@ -42,6 +44,8 @@ class Agreement(StrEnum):
     AGREED = "agreed"
     NOT_SEEN = "not seen"
     """Advice was given and what came of it can't be known: it stood too briefly, or leaves no sign."""
+    DONE_LATE = "done late"
+    """Advice was followed long after it was given: something else brought it."""
     NOT_DONE = "not done"
     """Advice stood and was not followed."""
     NOT_ADVISED = "not advised"
@@ -69,6 +73,8 @@ class _Standing:
     waiting: list[Sign]
     signs: int
     until: Instant | None = None
+    heeded_at: Instant | None = None
+    """When the first sign of it was seen."""
 
     @property
     def advice(self) -> str:
@@ -124,6 +130,7 @@ class Matching:
             for index, sign in enumerate(standing.waiting):
                 if sign.place in places and kind in sign.types:
                     del standing.waiting[index]
+                    standing.heeded_at = standing.heeded_at or journaled.at
                     matched = True
                     break
         return matched
@@ -154,11 +161,13 @@ class Matching:
 
     def _settle(self, standing: _Standing) -> None:
         waiting = [sign for sign in standing.waiting if not self._unknowable(sign)]
-        stood = (standing.until or self._now) - standing.journaled.at
+        since = standing.journaled.at
+        stood = (standing.until or self._now) - since
+        after = (standing.heeded_at or since) - since
         if not standing.signs:
             return
         if not waiting and len(standing.waiting) < standing.signs:
-            agreement = Agreement.AGREED
+            agreement = Agreement.AGREED if after < LATE else Agreement.DONE_LATE
         elif not waiting or stood < GRACE:
             agreement = Agreement.NOT_SEEN
         else:
@@ -167,11 +176,12 @@ class Matching:
             Comparison(
                 seq=standing.journaled.seq,
                 stream=standing.journaled.stream,
-                since=standing.journaled.at,
+                since=since,
                 until=standing.until,
                 agreement=agreement,
                 rule=standing.decided.rule,
                 advice=standing.advice,
+                deed=f"done {format_span(after)} later" if agreement is Agreement.DONE_LATE else "",
             )
         )
 
