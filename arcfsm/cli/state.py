@@ -15,8 +15,9 @@ from arcfsm.cli.output import print_aligned, to_json
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.instant import format_instant
 from arcfsm.domain.kinds import AggregateKind, StreamId
+from arcfsm.domain.knowledge import Aggregate
 from arcfsm.domain.states import Runner, RunnerSet, ScaleSet
-from arcfsm.domain.world import Aggregate, World
+from arcfsm.domain.world import World
 from arcfsm.journal import Journal
 from arcfsm.replay.fold import folded
 from arcfsm.replay.moments import seq_at

@@ -14,8 +14,9 @@ from arcfsm.domain.events.runner_set import RunnerSetGone
 from arcfsm.domain.events.scale_set import ScaleSetGone
 from arcfsm.domain.facts import PodFacts
 from arcfsm.domain.kinds import AGGREGATE_OF, CONTROLLER_STREAM, AggregateKind, Kind, StreamId
+from arcfsm.domain.knowledge import Aggregate
 from arcfsm.domain.observation import Scope
-from arcfsm.domain.world import Aggregate, World
+from arcfsm.domain.world import World
 
 _GONE: Final[dict[AggregateKind, type[DomainEvent]]] = {
     AggregateKind.SCALE_SET: ScaleSetGone,

@@ -14,9 +14,10 @@ import msgspec
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.kinds import StreamId
+from arcfsm.domain.knowledge import Answer
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import Dependent, DependentKey, Effects, Listener, Runner, RunnerSet, ScaleSet
-from arcfsm.domain.world import Answer, World
+from arcfsm.domain.world import World
 
 FORMAT: Final = 1
 """Grows with every change of a state's fields or meaning."""

@@ -1,0 +1,209 @@
+"""What is known: the folded states, and the questions that rules ask of them.
+
+Everything returned in plural is sorted, so that no decision depends on the order in which things became known.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import NamedTuple, TypeAlias
+
+from arcfsm.domain.documents import Documents
+from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.events.controller import SettingsDeclared, TimerFired
+from arcfsm.domain.events.decision import Decided
+from arcfsm.domain.events.runner import RunnerPodFacts, RunnerPodGone
+from arcfsm.domain.instant import Instant
+from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.memo import Memo
+from arcfsm.domain.ownership import Ownership
+from arcfsm.domain.settings import ControllerSettings
+from arcfsm.domain.states import (
+    NO_EFFECTS,
+    Dependent,
+    DependentKey,
+    Effects,
+    InFlight,
+    Listener,
+    Runner,
+    RunnerSet,
+    ScaleSet,
+)
+
+Aggregate: TypeAlias = ScaleSet | RunnerSet | Runner | Listener
+
+
+class Answer(NamedTuple):
+    """The latest decision about an aggregate."""
+
+    seq: int
+    digest: str
+    wake_at: Instant | None
+
+
+class Knowledge:
+    """The folded states of everything, indexed by owner and name. Only the world changes it."""
+
+    def __init__(self, documents: Documents | None = None) -> None:
+        self.documents = documents or Documents()
+        self.memo = Memo()
+        self.settings = ControllerSettings()
+        self.advisory = True
+        self.head = 0
+        """Seq of the last event applied."""
+        self.now: Instant = 0
+        """The latest time an event brought; it never goes back."""
+        self.scale_sets: dict[str, ScaleSet] = {}
+        self.runner_sets: dict[str, RunnerSet] = {}
+        self.runners: dict[str, Runner] = {}
+        self.listeners: dict[str, Listener] = {}
+        self.dependents: dict[DependentKey, Dependent] = {}
+        self.effects: dict[StreamId, Effects] = {}
+        self.answers: dict[StreamId, Answer] = {}
+        self.versions: dict[StreamId, int] = {}
+        self.closed: dict[StreamId, None] = {}
+        self._alarms: list[tuple[Instant, StreamId]] = []
+        """A heap of the times that decisions wait for; what an answer overtook is dropped when it surfaces."""
+        self._names: dict[tuple[AggregateKind, str, str], str] = {}
+        self._runners_of: Ownership[str] = Ownership()
+        self._listeners_of: Ownership[tuple[str, str]] = Ownership()
+
+    # What is known
+
+    def aggregate(self, stream: StreamId) -> Aggregate | None:
+        """Return the state of an aggregate; None where nothing is known of it, or no more."""
+        if stream.kind is AggregateKind.RUNNER:
+            return self.runners.get(stream.uid)
+        if stream.kind is AggregateKind.RUNNER_SET:
+            return self.runner_sets.get(stream.uid)
+        if stream.kind is AggregateKind.LISTENER:
+            return self.listeners.get(stream.uid)
+        return self.scale_sets.get(stream.uid)
+
+    def named(self, kind: AggregateKind, namespace: str, name: str) -> StreamId | None:
+        """Return the stream of the present object of that name."""
+        uid = self._names.get((kind, namespace, name))
+        return None if uid is None else StreamId(kind, uid)
+
+    def scale_set_named(self, namespace: str, name: str) -> ScaleSet | None:
+        """Return the present scale set of that name."""
+        return self.scale_sets.get(self._names.get((AggregateKind.SCALE_SET, namespace, name), ""))
+
+    def runner_set_named(self, namespace: str, name: str) -> RunnerSet | None:
+        """Return the present runner set of that name: a scale set's has its namespace and name."""
+        return self.runner_sets.get(self._names.get((AggregateKind.RUNNER_SET, namespace, name), ""))
+
+    def runner_named(self, namespace: str, name: str) -> Runner | None:
+        """Return the present runner of that name."""
+        return self.runners.get(self._names.get((AggregateKind.RUNNER, namespace, name), ""))
+
+    def listener_named(self, namespace: str, name: str) -> Listener | None:
+        """Return the present listener of that name."""
+        return self.listeners.get(self._names.get((AggregateKind.LISTENER, namespace, name), ""))
+
+    def runners_of(self, runner_set_uid: str) -> tuple[Runner, ...]:
+        """Return the present runners that a set controls, oldest first, then by name."""
+        found = (self.runners[uid] for uid in self._runners_of.of(runner_set_uid))
+        return tuple(runner for runner in found if runner.present)
+
+    def listeners_of(self, namespace: str, scale_set_name: str) -> tuple[Listener, ...]:
+        """Return the present listeners that name this scale set, whatever they are called (A16), oldest first."""
+        found = (self.listeners[uid] for uid in self._listeners_of.of((namespace, scale_set_name)))
+        return tuple(listener for listener in found if listener.present)
+
+    def dependent(self, kind: Kind, namespace: str, name: str) -> Dependent | None:
+        """Return a dependent object by name."""
+        return self.dependents.get(DependentKey(kind, namespace, name))
+
+    def effects_of(self, stream: StreamId) -> Effects:
+        """Return what is in flight for an aggregate and how its latest intents ended."""
+        return self.effects.get(stream, NO_EFFECTS)
+
+    def incarnation_of(self, namespace: str, scale_set_name: str) -> str:
+        """Return the uid of the listener pod that speaks for a scale set now; "" where there is none (H8)."""
+        uids = [pod.uid for one in self.listeners_of(namespace, scale_set_name) if (pod := one.pod) is not None]
+        return uids[-1] if uids else ""
+
+    def births_in_flight(self, runner_set_uid: str) -> int:
+        """Return how many runners of a set are being created right now."""
+        flights = self.effects_of(StreamId(AggregateKind.RUNNER_SET, runner_set_uid)).in_flight
+        return sum(flight.items for flight in flights if flight.action == "create-runners")
+
+    def scale_set_uid_of(self, stream: StreamId) -> str:
+        """Return the uid of the scale set that an aggregate belongs to; "" where it is not known."""
+        if stream.kind is AggregateKind.SCALE_SET:
+            return stream.uid
+        if stream.kind is AggregateKind.RUNNER_SET:
+            runner_set = self.runner_sets.get(stream.uid)
+            return runner_set.owner_uid if runner_set else ""
+        if stream.kind is AggregateKind.RUNNER:
+            runner = self.runners.get(stream.uid)
+            return self.scale_set_uid_of(StreamId(AggregateKind.RUNNER_SET, runner.owner_uid)) if runner else ""
+        listener = self.listeners.get(stream.uid)
+        if listener is None:
+            return ""
+        return self._names.get((AggregateKind.SCALE_SET, listener.scale_set_namespace, listener.scale_set_name), "")
+
+    # What an event touches
+
+    def touched_by(self, journaled: JournaledEvent, parents: tuple[StreamId, ...] = ()) -> tuple[StreamId, ...]:
+        """Return the aggregates whose rules must look again after this event, itself first (W1–W11).
+
+        `parents` are those from before the event: what is gone by now can't tell them any more.
+        """
+        event, stream = journaled.event, journaled.stream
+        if isinstance(event, TimerFired):
+            return (event.target,)
+        if isinstance(event, SettingsDeclared):
+            return self.streams()
+        if isinstance(event, Decided) or stream.kind is AggregateKind.CONTROLLER:
+            return ()
+        if isinstance(event, RunnerPodFacts | RunnerPodGone):
+            return (stream,)
+        return tuple(dict.fromkeys((stream, *parents, *self.parents_of(stream))))
+
+    def parents_of(self, stream: StreamId) -> tuple[StreamId, ...]:
+        """Return the aggregates whose rules read this one; for a scale set, its listeners (L3, L10)."""
+        if stream.kind is AggregateKind.RUNNER:
+            runner = self.runners.get(stream.uid)
+            return (StreamId(AggregateKind.RUNNER_SET, runner.owner_uid),) if runner and runner.owner_uid else ()
+        if stream.kind is AggregateKind.RUNNER_SET:
+            runner_set = self.runner_sets.get(stream.uid)
+            return (StreamId(AggregateKind.SCALE_SET, runner_set.owner_uid),) if runner_set else ()
+        if stream.kind is AggregateKind.LISTENER:
+            listener = self.listeners.get(stream.uid)
+            if listener is None:
+                return ()
+            owner = self.named(AggregateKind.SCALE_SET, listener.scale_set_namespace, listener.scale_set_name)
+            return () if owner is None else (owner,)
+        scale_set = self.scale_sets.get(stream.uid)
+        if scale_set is None:
+            return ()
+        listeners = self.listeners_of(scale_set.namespace, scale_set.name)
+        return tuple(StreamId(AggregateKind.LISTENER, listener.uid) for listener in listeners)
+
+    def streams(self) -> tuple[StreamId, ...]:
+        """Return every known aggregate: scale sets, runner sets, runners, listeners, each by uid."""
+        return (
+            *(StreamId(AggregateKind.SCALE_SET, uid) for uid in sorted(self.scale_sets)),
+            *(StreamId(AggregateKind.RUNNER_SET, uid) for uid in sorted(self.runner_sets)),
+            *(StreamId(AggregateKind.RUNNER, uid) for uid in sorted(self.runners)),
+            *(StreamId(AggregateKind.LISTENER, uid) for uid in sorted(self.listeners)),
+        )
+
+    def in_flight(self) -> tuple[tuple[StreamId, InFlight], ...]:
+        """Return every intent without an outcome, in the order of the decisions that want them."""
+        flights = [(stream, flight) for stream, effects in self.effects.items() for flight in effects.in_flight]
+        return tuple(sorted(flights, key=lambda item: (item[1].decision, item[1].index)))
+
+    def due_wakes(self, until: Instant) -> tuple[tuple[Instant, StreamId], ...]:
+        """Return the aggregates whose decisions asked to be woken by `until`, earliest first."""
+        due: list[tuple[Instant, StreamId]] = []
+        while self._alarms and self._alarms[0][0] <= until:
+            at, stream = heappop(self._alarms)
+            answer = self.answers.get(stream)
+            if answer is not None and answer.wake_at == at and (not due or due[-1] != (at, stream)):
+                due.append((at, stream))
+        for alarm in due:
+            heappush(self._alarms, alarm)
+        return tuple(due)
