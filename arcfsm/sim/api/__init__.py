@@ -12,12 +12,12 @@ The surface::
     api = ApiServer(clock, random.Random(7), crds=load_crds(path), rbac=True)
     api.bootstrap()                                          # default namespaces, cluster roles (optional)
 
-    # As a client would say it. A body is a dict (not copied, never changed) or bytes as they came over the wire.
+    # As a client would say it. A body is a dict (never changed) or bytes from the wire.
     response = api.handle(ApiRequest("POST", "/api/v1/namespaces/n/pods", body=pod, user="somebody"))
     response.status, response.body, response.warnings
     stream = api.watch(ApiRequest("GET", "/api/v1/pods", {"watch": "true", "resourceVersion": "5"}, user="w"))
     if isinstance(stream, ApiResponse): ...                  # refused when it was opened
-    stream.take()                                            # -> [{"type": "ADDED", "object": {...}}, ...]; never blocks
+    stream.take()                                            # -> [{"type": "ADDED", "object": {}}, ...]; never blocks
     stream.closed                                            # no more will come (after take() returned them all)
     stream.notify = callback                                 # called with no argument when events were queued, at once
     stream.close()
@@ -41,9 +41,9 @@ Objects and lists that come out are shared with the store and with other readers
 to edit one takes `private_copy(obj)`.
 """
 
+from arcfsm.sim.api.custom_resources import OWN_CRDS, load_crds
 from arcfsm.sim.api.failure import ApiFailure
 from arcfsm.sim.api.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, ApiRequest, ApiResponse, private_copy
-from arcfsm.sim.api.custom_resources import OWN_CRDS, load_crds
 from arcfsm.sim.api.server import ApiServer, Interceptor
 from arcfsm.sim.api.watching import WatchStream
 

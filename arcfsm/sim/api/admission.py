@@ -115,9 +115,7 @@ def _limits_of(store: Store, namespace: str) -> list[Item]:
     if not table:
         return []
     return [
-        limit
-        for _, found in store.items(LIMIT_RANGES.table, namespace)
-        for limit in found["spec"].get("limits") or ()
+        limit for _, found in store.items(LIMIT_RANGES.table, namespace) for limit in found["spec"].get("limits") or ()
     ]
 
 
@@ -210,13 +208,11 @@ def _mount_token(spec: Item, volume: str) -> None:
         mounted = True
     if not mounted:
         return
-    place = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+    field = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
     sources = [
         {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": place}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": field}]}},
     ]
     projected = {"sources": sources, "defaultMode": _FILE_MODE}
     spec["volumes"] = [*(spec.get("volumes") or []), {"name": volume, "projected": projected}]
-
-

@@ -38,7 +38,10 @@ Item = dict[str, Any]
 BODY_MAX: Final = 3 * 1024 * 1024
 MANAGER_MAX: Final = 128
 _SHOWN_MAX: Final = 30
-_TYPE_META: Final = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+_TYPE_META: Final = (
+    r'struct { APIVersion string "json:\"apiVersion,omitempty\""; '
+    r'Kind string "json:\"kind,omitempty\"" }'
+)
 _SCHEME: Final = '"pkg/api/legacyscheme/scheme.go:30"'
 _PACKAGES: Final = {"": "core", RBAC_GROUP: "rbac", "coordination.k8s.io": "coordination", "events.k8s.io": "core"}
 _CORE_KINDS: Final = {(resource.api_version, resource.kind): resource for resource in BUILT_IN if not resource.custom}
@@ -95,7 +98,8 @@ def parse(request: ApiRequest, resource: ResourceType) -> Body:
     try:
         value, repeated = read_json(raw)
     except JsonFault as fault:
-        raise _unrecognized(resource, f"couldn't get version/kind; json parse error: {fault}", Body(None, raw, [])) from fault
+        why = f"couldn't get version/kind; json parse error: {fault}"
+        raise _unrecognized(resource, why, Body(None, raw, [])) from fault
     return Body(value, raw, repeated)
 
 
@@ -114,8 +118,8 @@ def check_type(resource: ResourceType, body: Body, warnings: list[str]) -> Item:
         raise _unrecognized(resource, "Object 'Kind' is missing in 'null'", body)
     if not isinstance(value, dict):
         found = {list: "array", str: "string", bool: "bool"}.get(type(value), "number")
-        why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {_TYPE_META}"
-        raise _unrecognized(resource, why, body)
+        why = f"json: cannot unmarshal {found} into Go value of type {_TYPE_META}"
+        raise _unrecognized(resource, f"couldn't get version/kind; json parse error: {why}", body)
     kind, version = value.get("kind") or "", value.get("apiVersion") or ""
     if resource.custom:
         if not kind:
@@ -166,13 +170,13 @@ class Reader:
         complete(item)
         return item
 
-    def patched(self, value: Any, before: Item, repeated: list[str], shown: str = "", *, restoring: bool = False) -> Item:
+    def patched(
+        self, value: Any, before: Item, repeated: list[str], shown: str = "", *, restoring: bool = False
+    ) -> Item:
         """Read the result of a patch; parts that are still those of `before` are not read again. Raises ApiFailure."""
         trace = Trace(restoring=restoring)
         try:
-            if not isinstance(value, dict):
-                raise DecodeFault(f"json: cannot unmarshal into Go value of type {self._resource.kind}")
-            item = self._read(value, trace, before)
+            item = self._read(_an_object(value, self._resource), trace, before)
         except DecodeFault as fault:
             raise _bad_patch(shown or json.dumps(value, sort_keys=True, separators=(",", ":")), str(fault)) from fault
         self._judge(trace, repeated, patched=True)
@@ -226,9 +230,16 @@ class Reader:
         told = f"strict decoding error: {', '.join(found)}"
         if patched:
             raise _bad_patch("<patched>", told)
-        raise bad_request(
-            f'{self._resource.kind} in version "{self._resource.version}" cannot be handled as a {self._resource.kind}: {told}'
-        )
+        kind, version = self._resource.kind, self._resource.version
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {told}')
+
+
+def _an_object(value: Any, resource: ResourceType) -> Item:
+    if not isinstance(value, dict):
+        found = {list: "array", str: "string", bool: "bool"}.get(type(value), "number")
+        version = resource.version
+        raise DecodeFault(f"json: cannot unmarshal {found} into Go value of type {version}.{resource.kind}")
+    return value
 
 
 def _bad_patch(shown: str, why: str) -> ApiFailure:
@@ -259,4 +270,3 @@ def check_options(kind: str, query: Mapping[str, str], *, applies: bool = False)
         causes.append(not_one_of("fieldValidation", quoted(validation), ["", "Ignore", "Strict", "Warn"]))
     if causes:
         raise invalid("meta.k8s.io", kind, "", causes)
-

@@ -217,9 +217,8 @@ def _grace_of(item: Item, options: DeleteOptions) -> int:
 def _mark(metadata: Item, now: Instant) -> None:
     """Mark an object that has no grace period for deletion."""
     marked = metadata.get("deletionTimestamp")
-    if not marked:
-        if metadata.get("generation"):
-            metadata["generation"] += 1
+    if not marked and metadata.get("generation"):
+        metadata["generation"] += 1
     if not marked or parse_instant(marked) > now:
         metadata["deletionTimestamp"] = timestamp(now)
     metadata["deletionGracePeriodSeconds"] = 0

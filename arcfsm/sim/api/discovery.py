@@ -98,8 +98,7 @@ def _openapi(rest: list[str], catalogue: Catalogue) -> Item | None:
         for resource in catalogue.everything()
     }
     if not rest:
-        paths = {place: {"serverRelativeURL": f"/openapi/v3/{place}?hash=0"} for place in places}
-        return {"paths": paths}
+        return {"paths": {each: {"serverRelativeURL": f"/openapi/v3/{each}?hash=0"} for each in places}}
     place = "/".join(rest)
     if place not in places:
         return None
@@ -114,7 +113,7 @@ def _openapi(rest: list[str], catalogue: Catalogue) -> Item | None:
             continue
         kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
         scope = "/namespaces/{namespace}" if resource.namespaced else ""
-        patch = {"parameters": [parameter], "responses": {}, "x-kubernetes-action": "patch",
+        patch: Item = {"parameters": [parameter], "responses": {}, "x-kubernetes-action": "patch",
                  "x-kubernetes-group-version-kind": kind}  # fmt: skip
         paths[f"/{place}{scope}/{resource.plural}/{{name}}"] = {"patch": patch}
         schemas[f"simulated.{resource.kind}"] = {

@@ -162,9 +162,7 @@ def invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) -> ApiFai
     told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     message = f'{qualified(kind, group)} "{name}" is invalid: {told}'
     details = _details(group, kind, name)
-    details["causes"] = [
-        {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in listed
-    ]
+    details["causes"] = [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in listed]
     return ApiFailure(422, status_body(422, message, "Invalid", details))
 
 

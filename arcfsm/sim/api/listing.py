@@ -86,7 +86,7 @@ def read_options(query: Mapping[str, str], *, watch: bool) -> ListOptions:
     match = query.get("resourceVersionMatch", "")
     version_text = query.get("resourceVersion", "")
     token = query.get("continue", "")
-    causes = (_watch_faults if watch else _list_faults)(match, version_text, token, initial)
+    causes = (_watch_faults if watch else _list_faults)(match, version_text, token, initial=initial)
     if causes:
         raise invalid("meta.k8s.io", "ListOptions", "", causes)
     return ListOptions(
@@ -100,7 +100,7 @@ def read_options(query: Mapping[str, str], *, watch: bool) -> ListOptions:
     )
 
 
-def _list_faults(match: str, version: str, token: str, initial: bool | None) -> list[Cause]:
+def _list_faults(match: str, version: str, token: str, *, initial: bool | None) -> list[Cause]:
     causes: list[Cause] = []
     field = "resourceVersionMatch"
     if match:
@@ -117,7 +117,7 @@ def _list_faults(match: str, version: str, token: str, initial: bool | None) -> 
     return causes
 
 
-def _watch_faults(match: str, version: str, token: str, initial: bool | None) -> list[Cause]:  # noqa: ARG001  # as lists
+def _watch_faults(match: str, _: str, token: str, *, initial: bool | None) -> list[Cause]:
     causes: list[Cause] = []
     field = "resourceVersionMatch"
     if initial is not None and match != _NOT_OLDER:

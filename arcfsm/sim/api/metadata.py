@@ -25,6 +25,11 @@ _SERVER_OWNED: Final = (
 )  # fmt: skip
 
 
+_IMMUTABLE: Final = (
+    "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+)  # fmt: skip
+
+
 def quoted(text: Any) -> str:
     """Write a value as messages show it."""
     return json.dumps(text, ensure_ascii=False, separators=(",", ":"))
@@ -130,7 +135,8 @@ def _check_owners(owners: list[dict[str, Any]]) -> list[Cause]:
     for owner in owners:
         if not owner.get("apiVersion"):
             causes.append(wrong(f"{path}.apiVersion", '""', "version must not be empty"))
-        causes += [wrong(f"{path}.{name}", '""', "must not be empty") for name in ("kind", "name", "uid") if not owner.get(name)]
+        absent = [name for name in ("kind", "name", "uid") if not owner.get(name)]
+        causes += [wrong(f"{path}.{name}", '""', "must not be empty") for name in absent]
         if owner.get("kind") == "Event" and owner.get("apiVersion") == "v1":
             causes.append(wrong(path, _owner_text(owner), "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller"):
@@ -152,9 +158,7 @@ def _check_finalizers(resource: ResourceType, metadata: dict[str, Any]) -> list[
     finalizers = metadata.get("finalizers") or []
     for index, finalizer in enumerate(finalizers):
         faults = names.qualified_name(finalizer)
-        causes += [
-            wrong("metadata.finalizers", quoted(finalizer), fault.removeprefix("")) for fault in faults
-        ]
+        causes += [wrong("metadata.finalizers", quoted(finalizer), fault) for fault in faults]
         if not faults and not resource.custom and "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             causes.append(wrong(f"metadata.finalizers[{index}]", quoted(finalizer), detail))
@@ -179,7 +183,8 @@ def finalizer_warnings(resource: ResourceType, metadata: dict[str, Any], before:
 
 def carried_over(metadata: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata of an update with everything put back that only the server sets."""
-    made = {key: value for key, value in metadata.items() if key not in {"selfLink", "managedFields", "resourceVersion"}}
+    dropped = {"selfLink", "managedFields", "resourceVersion"}
+    made = {key: value for key, value in metadata.items() if key not in dropped}
     if "namespace" in before:
         made["namespace"] = before["namespace"]
     made.setdefault("uid", before["uid"])
@@ -201,15 +206,14 @@ def check_update(resource: ResourceType, metadata: dict[str, Any], before: dict[
         added = [each for each in metadata.get("finalizers") or [] if each not in known]
         if added:
             listed = ", ".join(quoted(each) for each in added)
-            detail = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}"
-            causes.append(denied("metadata.finalizers", detail))
-    for key in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
-        if metadata.get(key) != before.get(key):
-            causes.append(wrong(f"metadata.{key}", quoted(metadata.get(key)), "field is immutable"))
-    if metadata.keys() & {"labels", "annotations", "ownerReferences"}:
-        common = check_common(metadata)
-    else:
-        common = []
+            detail = "no new finalizers can be added if the object is being deleted, found new finalizers"
+            causes.append(denied("metadata.finalizers", f"{detail} []string{{{listed}}}"))
+    causes += [
+        wrong(f"metadata.{key}", quoted(metadata.get(key)), "field is immutable")
+        for key in _IMMUTABLE
+        if metadata.get(key) != before.get(key)
+    ]
+    common = check_common(metadata)
     causes += common
     again = [*causes, *common, *_check_finalizers(resource, metadata)] if not resource.custom else list(causes)
     return causes + again

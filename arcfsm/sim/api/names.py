@@ -43,7 +43,9 @@ _CONFIG_KEY_TEXT: Final = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
     f"'key-name', regex used for validation is '{_CONFIG_KEY}')"
 )
-_ENV_NAME_TEXT: Final = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+_ENV_NAME_TEXT: Final = (
+    "a valid environment variable name must consist only of printable ASCII characters other than '='"
+)
 
 
 def dns_label(text: str) -> list[str]:

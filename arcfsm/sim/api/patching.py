@@ -38,7 +38,8 @@ def json_patch(target: Any, operations: Any) -> Any:
     """Apply a JSON patch. Raises ApiFailure."""
     if not isinstance(operations, list):
         kind = {dict: "object", str: "string", bool: "bool"}.get(type(operations), "number")
-        raise bad_request(f"error decoding patch: json: cannot unmarshal {kind} into Go value of type []handlers.jsonPatchOp")
+        why = f"json: cannot unmarshal {kind} into Go value of type []handlers.jsonPatchOp"
+        raise bad_request(f"error decoding patch: {why}")
     if len(operations) > OPERATIONS_MAX:
         told = f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(operations)}"
         raise ApiFailure(413, _too_many(told))

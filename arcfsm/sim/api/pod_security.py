@@ -98,7 +98,8 @@ def _host_ports(spec: Item) -> Iterator[str]:
 def _escalation(spec: Item) -> Iterator[str]:
     bad = [name for name, context in _containers(spec) if context.get("allowPrivilegeEscalation") is not False]
     if bad:
-        yield f"allowPrivilegeEscalation != false ({_named(bad)} must set securityContext.allowPrivilegeEscalation=false)"
+        told = f"{_named(bad)} must set securityContext.allowPrivilegeEscalation=false"
+        yield f"allowPrivilegeEscalation != false ({told})"
 
 
 def _restricted_capabilities(spec: Item) -> Iterator[str]:

@@ -81,11 +81,11 @@ def charge(store: Store, resource: ResourceType, item: Item, namespace: str, *, 
         if unknown:
             raise refuse.because(f"status unknown for quota: {name}, resources: {','.join(unknown)}")
         after = {each: _plus(parse_quantity(used[each]), wanted[each]) for each in covered}
-        beyond = [each for each in covered if after[each].value > parse_quantity(hard[each]).value and wanted[each].value]
+        beyond = [
+            each for each in covered if wanted[each].value and after[each].value > parse_quantity(hard[each]).value
+        ]
         if beyond:
-            listed = [
-                ",".join(f"{each}={source[each]}" for each in beyond) for source in (wanted, used, hard)
-            ]
+            listed = [",".join(f"{each}={source[each]}" for each in beyond) for source in (wanted, used, hard)]
             told = f"requested: {listed[0]}, used: {listed[1]}, limited: {listed[2]}"
             raise refuse.because(f"exceeded quota: {name}, {told}")
         counted = {**used, **{each: str(value) for each, value in after.items()}}

@@ -130,9 +130,7 @@ class Authorizer:
         held = self.rules_of(identity, namespace)
         missing: list[Rule] = []
         for rule in rules:
-            for part in _parts(rule):
-                if not any(_covers(own, part) for own in held):
-                    missing.append(part)
+            missing += [part for part in _parts(rule) if not any(_covers(own, part) for own in held)]
         return _compact(missing)
 
 
@@ -156,7 +154,7 @@ def _grants(rule: Rule, wanted: Attributes) -> bool:
         return False
     if wanted.path:
         return any(
-            path == _ALL or path == wanted.path or (path.endswith("*") and wanted.path.startswith(path[:-1]))
+            path in {_ALL, wanted.path} or (path.endswith("*") and wanted.path.startswith(path[:-1]))
             for path in rule.get("nonResourceURLs") or ()
         )
     groups = rule.get("apiGroups") or ()

@@ -83,9 +83,7 @@ class View:
         if resource is NEW_EVENTS:
             items = [to_new_event(item) for item in items]
         if not resource.custom:
-            items = [
-                {key: value for key, value in item.items() if key not in {"kind", "apiVersion"}} for item in items
-            ]
+            items = [{key: value for key, value in item.items() if key not in {"kind", "apiVersion"}} for item in items]
         return {
             "kind": resource.names_list, "apiVersion": resource.api_version, "metadata": metadata, "items": items,
         }  # fmt: skip
@@ -106,11 +104,8 @@ class View:
         }  # fmt: skip
 
     def _table(self, metadata: dict[str, Any], items: list[dict[str, Any]]) -> dict[str, Any]:
-        own = self.resource.columns or _CORE_COLUMNS.get(self.resource.kind, ())
-        if self.resource.columns or (self.resource.custom and own):
-            columns = own
-        else:
-            columns = (*own, _AGE)
+        own = self.resource.columns
+        columns = own or (*(() if self.resource.custom else _CORE_COLUMNS.get(self.resource.kind, ())), _AGE)
         definitions = [{"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}]
         definitions += [
             {

@@ -13,7 +13,9 @@ Item = dict[str, Any]
 FindToken = Callable[[str], Identity | None]
 
 
-def answer(kind: str, api_version: str, body: Item, identity: Identity, authorizer: Authorizer, find: FindToken) -> Item:
+def answer(
+    kind: str, api_version: str, body: Item, identity: Identity, authorizer: Authorizer, find: FindToken
+) -> Item:
     """Answer a review. Raises ApiFailure."""
     made: Item = {"kind": kind, "apiVersion": api_version}
     if kind == "SelfSubjectReview":

@@ -137,7 +137,8 @@ def check_base64(text: str) -> bytes:
             raise ValueError(f"illegal base64 data at input byte {index}")
     padding = len(stripped) - len(body)
     if len(stripped) % 4 or padding > 2:
-        raise ValueError(f"illegal base64 data at input byte {len(stripped) - len(stripped) % 4 if not padding else len(body)}")
+        where = len(body) if padding else len(stripped) - len(stripped) % 4
+        raise ValueError(f"illegal base64 data at input byte {where}")
     try:
         return base64.b64decode(stripped, validate=True)
     except binascii.Error as error:

@@ -253,9 +253,7 @@ class ApiServer:
             return pod_actions.bind(self._store, self._clock, target, body)
         return pod_actions.evict(self._store, self._clock, self._writer, target, body)
 
-    def _delete(
-        self, route: Route, target: Target, request: ApiRequest, view: View
-    ) -> tuple[int, Any, View | None]:
+    def _delete(self, route: Route, target: Target, request: ApiRequest, view: View) -> tuple[int, Any, View | None]:
         resource = target.resource
         if not route.name and "deletecollection" not in resource.verbs:
             raise method_not_allowed()
@@ -486,8 +484,6 @@ class ApiServer:
             raise ApiFailure(response.status, response.body)
         made: JsonObject = response.body
         return made
-
-
 
 
 def _identity(request: ApiRequest) -> Identity:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any, Final, TypeAlias
 
-from arcfsm.sim.api.scalars import canonical_quantity, check_base64, read_micro_time, read_time
+from arcfsm.sim.api.scalars import QUANTITY_PATTERN, canonical_quantity, check_base64, read_micro_time, read_time
 
 Where: TypeAlias = "tuple[Where, str, bool] | None"
 """A path as a chain: the parent, the name, and whether the name is a position in a list or a key of a map."""
@@ -21,7 +21,7 @@ Where: TypeAlias = "tuple[Where, str, bool] | None"
 _INT_MAX: Final = {"int32": 2**31 - 1, "int64": 2**63 - 1}
 
 
-class DecodeFault(ValueError):
+class DecodeFault(ValueError):  # noqa: N818  # it is the client's fault, not ours
     """A body does not have the shape of its kind; the message is the server's."""
 
 
@@ -61,9 +61,7 @@ def spell(where: Where, *, positions: bool) -> str:
     node = where
     while node is not None:
         parent, name, inner = node
-        if not inner:
-            parts.append(name)
-        elif positions:
+        if positions or not inner:
             parts.append(name)
         node = parent
     text = ""
@@ -154,7 +152,7 @@ class _Quantity(Shape):
 
     def read(self, value: Any, trace: Trace, where: Where) -> Any:  # noqa: ARG002
         if isinstance(value, list | dict | bool):
-            raise DecodeFault("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+            raise DecodeFault(f"quantities must match the regular expression '{QUANTITY_PATTERN}'")
         return canonical_quantity(value)
 
     def zero(self) -> Any:
@@ -264,6 +262,7 @@ class Struct(Shape):
         self.always = [field for field in self.fields.values() if not field.omitted]
 
     def read(self, value: Any, trace: Trace, where: Where) -> dict[str, Any]:
+        """Read an object. Raises DecodeFault, or lets the struct around it do so."""
         if type(value) is not dict:
             raise _Mismatch(json_kind(value), self.name)
         out: dict[str, Any] = {}
@@ -292,6 +291,7 @@ class Struct(Shape):
         return out
 
     def zero(self) -> Any:
+        """Return an object of which nothing is known."""
         return {field.name: field.shape.zero() for field in self.always}
 
     def _fault(self, mismatch: _Mismatch, where: Where, trace: Trace) -> str:
@@ -308,7 +308,8 @@ class Struct(Shape):
                 return f"cannot restore struct from: {found}"
             return f"cannot convert {found} to {wanted}"
         path = spell(where, positions=False)
-        return f"json: cannot unmarshal {mismatch.found} into Go struct field {self.type_name}.{path} of type {mismatch.wanted}"
+        field = f"Go struct field {self.type_name}.{path} of type {mismatch.wanted}"
+        return f"json: cannot unmarshal {mismatch.found} into {field}"
 
 
 def _load() -> dict[str, Struct]:

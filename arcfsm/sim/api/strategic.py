@@ -70,7 +70,8 @@ def _merged_list(struct: Struct | None, key: str, old: list[Any], new: list[Any]
     added: list[Any] = []
     for item in new:
         if not isinstance(item, dict) or key not in item:
-            shown = " ".join(f"{name}:{value}" for name, value in sorted(item.items())) if isinstance(item, dict) else item
+            parts = sorted(item.items()) if isinstance(item, dict) else []
+            shown = " ".join(f"{name}:{value}" for name, value in parts)
             raise internal(f"map: map[{shown}] does not contain declared merge key: {key}")
         place = next((index for index, each in enumerate(old) if each.get(key) == item[key]), None)
         if item.get(_DIRECTIVE) == "delete":

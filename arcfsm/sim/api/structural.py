@@ -155,9 +155,8 @@ def _check_number(value: float, schema: Schema, path: str, shown: str, causes: l
 
 
 def _check_object(value: dict[str, Any], schema: Schema, path: str, shown: str, causes: list[Cause]) -> None:
-    for name in schema.get("required") or ():
-        if name not in value:
-            causes.append(required(f"{path}.{name}" if path else name))
+    needed = [name for name in schema.get("required") or () if name not in value]
+    causes += [required(f"{path}.{name}" if path else name) for name in needed]
     properties: dict[str, Schema] = schema.get("properties") or {}
     others = schema.get("additionalProperties")
     for name, item in value.items():

@@ -15,7 +15,7 @@ _CONTROL: Final = 0x20
 _SPACE: Final = " \t\n\r"
 
 
-class JsonFault(ValueError):
+class JsonFault(ValueError):  # noqa: N818  # it is the client's fault, not ours
     """The text is not JSON; the message is the server's."""
 
 
@@ -193,7 +193,7 @@ class _Scanner:
         if word is None:
             self.fail("looking for beginning of value")
             return
-        for index, character in enumerate(word):
-            if self.peek() != character:
-                self.fail(f"in literal {word} (expecting {shown_character(word[index])})")
+        for letter in word:
+            if self.peek() != letter:
+                self.fail(f"in literal {word} (expecting {shown_character(letter)})")
             self.at += 1
