@@ -12,19 +12,13 @@ from typing import Annotated, Any, Final
 import typer
 from pydantic import ValidationError
 
-from arcfsm.cli.options import DEFAULT_JOURNAL, InputFiles, JournalOption, parse_time
+from arcfsm.cli.options import DEFAULT_JOURNAL, InputFiles, JournalOption, RefusedError, parse_time
 from arcfsm.domain.instant import Instant, format_instant
 from arcfsm.samples import sample_names, sample_path
 
 _SAMPLES: Final = ", ".join(sample_names())
 SHOWN_MAX: Final = 10
 """Refused lines and gaps that the summary names; all of them are in the journal."""
-
-
-class UnreadableInputError(typer.TyperException):
-    """A file can't be imported; the message says which, where and why."""
-
-    exit_code = 2
 
 
 class ImportFormat(StrEnum):
@@ -91,7 +85,7 @@ def import_files(
     until: Instant | None = None,
     batch_events: int = 500,
 ) -> None:
-    """Import files into a journal and print what was done. Raises UnreadableInputError and JournalError."""
+    """Import files into a journal and print what was done. Raises RefusedError and JournalError."""
     from arcfsm import __version__
     from arcfsm.cluster.redaction import redact_text
     from arcfsm.cluster.translator import ObjectTranslator
@@ -115,7 +109,7 @@ def import_files(
         with _progress("looking at the files", None) as advance, patient_collector():
             surveyed = [(source, survey(source, adoption, advance)) for source in sources]
     except UnreadableSourceError as error:
-        raise UnreadableInputError(str(error)) from error
+        raise RefusedError(str(error)) from error
     with Journal.open(url, create=True) as journal:
         known = contents_known(journal)
         for _, found in surveyed:

@@ -10,6 +10,13 @@ import typer
 
 from arcfsm.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant, Span, parse_instant
 
+
+class RefusedError(typer.TyperException):
+    """What was asked for can't be done; the message says which, where and why. Leaves with exit code 2."""
+
+    exit_code = 2
+
+
 DEFAULT_JOURNAL: Final = "sqlite:///arcfsm.db"
 
 JournalOption: TypeAlias = Annotated[

@@ -19,6 +19,8 @@ from arcfsm.cli.import_command import import_command
 from arcfsm.cli.journal import journal_app
 from arcfsm.cli.machines import machines_command
 from arcfsm.cli.replay import replay_command
+from arcfsm.cli.sim_api import api_command
+from arcfsm.cli.sim_test import test_command
 from arcfsm.cli.state import state_command
 from arcfsm.cli.why import why_command
 from arcfsm.journal import JournalError
@@ -66,6 +68,14 @@ app.command("state")(state_command)
 app.command("replay")(replay_command)
 app.add_typer(journal_app, name="journal")
 app.command("machines")(machines_command)
+sim_app = typer.Typer(
+    no_args_is_help=True,
+    help="The simulated cluster: an API server to try things on, and runs with faults by seed.",
+    rich_markup_mode=None,
+)
+sim_app.command("api")(api_command)
+sim_app.command("test")(test_command)
+app.add_typer(sim_app, name="sim")
 
 
 def command_names() -> Iterator[tuple[str, ...]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
+
+from arcfsm.cli.options import RefusedError
 
 if TYPE_CHECKING:
     from arcfsm.sim.api.request import JsonObject
 
 
 def serve_api(port: int, kubeconfig: Path, crds: Path | None, gc: bool, control_port: int | None) -> None:
-    """Serve until interrupted. Raises click.ClickException when it cannot start."""
+    """Serve until interrupted. Raises RefusedError when it cannot start."""
     from arcfsm.sim.api.serving import LOOPBACK, Service, write_private
 
     definitions = _definitions(crds)
@@ -21,11 +22,11 @@ def serve_api(port: int, kubeconfig: Path, crds: Path | None, gc: bool, control_
         service = Service(crds=definitions, collects=gc, port=port, control_port=control_port)
     except OSError as error:
         ports = " or ".join(str(each) for each in (port, control_port) if each)
-        raise click.ClickException(f"cannot listen on port {ports} of {LOOPBACK}: {error.strerror or error}") from error
+        raise RefusedError(f"cannot listen on port {ports} of {LOOPBACK}: {error.strerror or error}") from error
     try:
         write_private(kubeconfig, service.kubeconfig().encode())
     except OSError as error:
-        raise click.ClickException(f"cannot write {kubeconfig}: {error.strerror or error}") from error
+        raise RefusedError(f"cannot write {kubeconfig}: {error.strerror or error}") from error
 
     def ready() -> None:
         control = f", control on {service.control_url}" if service.control_url else ""
@@ -45,9 +46,9 @@ def _definitions(folder: Path | None) -> list[JsonObject] | None:
     try:
         return load_crds(folder)
     except OSError as error:
-        raise click.ClickException(f"cannot read custom resource definitions in {folder}: {error.strerror}") from error
+        raise RefusedError(f"cannot read custom resource definitions in {folder}: {error.strerror}") from error
     except ValueError as error:
-        raise click.ClickException(str(error)) from error
+        raise RefusedError(str(error)) from error
 
 
 def api_command(
