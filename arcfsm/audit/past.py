@@ -12,6 +12,8 @@ from sqlalchemy import Select, select
 
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events import DomainEvent
+from arcfsm.domain.events.listener import ListenerFacts
+from arcfsm.domain.events.runner_set import RunnerSetFacts
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import EMPTY, JsonObject
 from arcfsm.domain.kinds import KIND_OF, AggregateKind, Kind, StreamId
@@ -55,22 +57,41 @@ class Past:
         query = select(*_COLUMNS).join(OBJECTS, OBJECTS.c.first_seq == EVENTS.c.seq)
         return self._first(query.where(OBJECTS.c.stream == str(stream)))
 
+    def kin(self, journaled: JournaledEvent, types: Types, *, after: int = 0) -> Iterator[JournaledEvent]:
+        """Yield the events of these types before another, about the same scale set and all that is its."""
+        owner = self.scale_set_of(journaled)
+        return self.nearby(owner.uid, types, journaled.seq, after=after) if owner is not None else iter(())
+
     def nearby(self, correlation: str, types: Types, before: int, *, after: int = 0) -> Iterator[JournaledEvent]:
         """Yield the events of these types about a scale set and all that is its, newest first, not far back."""
         lowest = max(after + 1, before - NEARBY_EVENTS)
         query = (
             select(*_COLUMNS)
             .where(EVENTS.c.seq >= lowest, EVENTS.c.seq < before, EVENTS.c.type.in_(_names(types)))
+            .where(EVENTS.c.correlation == correlation)
             .order_by(EVENTS.c.seq.desc())
         )
-        if correlation:
-            query = query.where(EVENTS.c.correlation == correlation)
         for row in self._journal.rows(query):
             yield from_row(Row(*row))
 
     def scale_set_of(self, journaled: JournaledEvent) -> StreamId | None:
-        """Return the scale set that an event belongs to."""
-        return StreamId(AggregateKind.SCALE_SET, journaled.correlation) if journaled.correlation else None
+        """Return the scale set that an event belongs to. The first sight of an object may only name it."""
+        uid = journaled.correlation
+        event = journaled.event
+        if not uid and isinstance(event, RunnerSetFacts):
+            uid = event.owner_uid
+        elif not uid and isinstance(event, ListenerFacts):
+            uid = self._scale_set_named(event.scale_set_namespace, event.scale_set_name, journaled.seq)
+        return StreamId(AggregateKind.SCALE_SET, uid) if uid else None
+
+    def _scale_set_named(self, namespace: str, name: str, before: int) -> str:
+        query = (
+            select(OBJECTS.c.stream)
+            .where(OBJECTS.c.name == name, OBJECTS.c.namespace == namespace, OBJECTS.c.first_seq < before)
+            .order_by(OBJECTS.c.first_seq.desc())
+        )
+        found = (StreamId.parse(row.stream) for row in self._journal.rows(query))
+        return next((stream.uid for stream in found if stream.kind is AggregateKind.SCALE_SET), "")
 
     def living(self, kind: AggregateKind, correlation: str, at_seq: int) -> Sequence[StreamId]:
         """Return the objects of a kind that a scale set had at a seq, newest first."""

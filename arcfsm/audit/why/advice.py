@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from arcfsm.audit.agreement.matching import GRACE
 from arcfsm.audit.agreement.signs import places_of, signs_of, type_of
 from arcfsm.audit.past import Past
-from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.envelope import JournaledEvent, Source
 from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.events.listener import ListenerCreated, ListenerDeletionRequested, ListenerPodCreated
 from arcfsm.domain.events.runner import (
@@ -47,7 +47,7 @@ class Word(NamedTuple):
 
 def word_on(past: Past, journaled: JournaledEvent) -> Word | None:
     """Return what arcfsm had decided or advised when something was done, if that is a deed it speaks about."""
-    if not isinstance(journaled.event, DEEDS):
+    if not isinstance(journaled.event, DEEDS) and journaled.source is not Source.RESPONSE:
         return None
     standing: list[Word] = []
     for stream in _speakers(past, journaled):
@@ -81,5 +81,5 @@ def _speakers(past: Past, journaled: JournaledEvent) -> Iterator[StreamId]:
         birth = journaled if isinstance(journaled.event, RunnerFacts) else past.birth(journaled.stream)
         if birth is not None and isinstance(birth.event, RunnerFacts):
             yield StreamId(AggregateKind.RUNNER_SET, birth.event.owner_uid)
-    elif journaled.correlation:
-        yield StreamId(AggregateKind.SCALE_SET, journaled.correlation)
+    elif (owner := past.scale_set_of(journaled)) is not None:
+        yield owner

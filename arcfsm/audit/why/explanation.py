@@ -12,7 +12,7 @@ from arcfsm.audit.why import runner_causes as _runner_causes  # noqa: F401  # en
 from arcfsm.audit.why.advice import word_on
 from arcfsm.audit.why.cause import FINDERS, Because, Cause, Finder, Origin
 from arcfsm.audit.why.wording import in_words
-from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.envelope import JournaledEvent, Source
 from arcfsm.domain.events.controller import GapDetected, TimerFired
 from arcfsm.domain.events.decision import Decided, IntentSettled
 from arcfsm.domain.instant import Instant
@@ -27,6 +27,8 @@ class Kind(StrEnum):
 
     OBSERVED = "observed"
     """Seen from outside: another controller, the kubelet, the listener or a person did it."""
+    DONE = "done"
+    """Arcfsm did it: the answer to a call of its own says so."""
     DECIDED = "decided"
     """Arcfsm decided it."""
     ADVISED = "advised"
@@ -171,7 +173,9 @@ def _kind(journaled: JournaledEvent) -> Kind:
         return Kind.OUTCOME
     if isinstance(event, GapDetected):
         return Kind.GAP
-    return Kind.TIMER if isinstance(event, TimerFired) else Kind.OBSERVED
+    if isinstance(event, TimerFired):
+        return Kind.TIMER
+    return Kind.DONE if journaled.source is Source.RESPONSE else Kind.OBSERVED
 
 
 def _created(journaled: JournaledEvent) -> Instant:

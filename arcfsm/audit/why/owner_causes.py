@@ -149,7 +149,7 @@ def _wish(past: Past, journaled: JournaledEvent) -> Because:
 @behind(RunnerSetPhaseChanged)
 def _runner_set_phase(past: Past, journaled: JournaledEvent) -> Because:
     if getattr(journaled.event, "phase", "") == phases.OUTDATED:
-        refused = past.nearby(journaled.correlation, (RunnerPhaseChanged,), journaled.seq)
+        refused = past.kin(journaled, (RunnerPhaseChanged,))
         return follow(next((one for one in refused if getattr(one.event, "phase", "") == phases.OUTDATED), None))
     types = (RunnerSpecPublished, RevisionApplied, RunnerSetCreated, RunnerSetObserved, RunnerSetScaled)
     return follow(past.latest(journaled.stream, types, journaled.seq))
@@ -224,7 +224,7 @@ def _listener_deletion(past: Past, journaled: JournaledEvent) -> Because:
         ListenerSpecChanged,
         ListenerMetadataChanged,
     )
-    found = past.nearby(journaled.correlation, types, journaled.seq, after=since)
+    found = past.kin(journaled, types, after=since)
     return follow(next((one for one in found if _unsettling(one)), None))
 
 
@@ -284,4 +284,4 @@ def _listener_pod_gone(past: Past, journaled: JournaledEvent) -> Because:
 
 def _of_kin(past: Past, journaled: JournaledEvent, types: Types) -> JournaledEvent | None:
     """The latest such event about the same scale set or anything that is its."""
-    return next(past.nearby(journaled.correlation, types, journaled.seq), None)
+    return next(past.kin(journaled, types), None)

@@ -101,7 +101,7 @@ def _creation(past: Past, journaled: JournaledEvent) -> Because:
     wish = past.latest(owner, (RunnerSetScaled, RunnerSetCreated, RunnerSetObserved), journaled.seq)
     if wish is None:
         return None
-    left = next(past.nearby(journaled.correlation, (RunnerDeletionRequested,), journaled.seq, after=wish.seq), None)
+    left = next(past.kin(journaled, (RunnerDeletionRequested,), after=wish.seq), None)
     if left is None:
         return Cause(wish)
     wanted = getattr(wish.event, "replicas", 0)
