@@ -14,9 +14,13 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from arcfsm.errors import ArcfsmError
 
-class JournalError(Exception):
+
+class JournalError(ArcfsmError):
     """The journal can't be used. Nothing was written."""
+
+    exit_code = 3
 
 
 class JournalUnreachableError(JournalError):
@@ -62,7 +66,10 @@ class DeposedError(JournalError):
 _Meaning = tuple[type[JournalError], str]
 
 _BUSY: Final[_Meaning] = (JournalLockedError, "another process is writing to it; try again when it is done")
-_CONFLICT: Final[_Meaning] = (JournalConflictError, "another writer was faster")
+_CONFLICT: Final[_Meaning] = (
+    JournalConflictError,
+    "what was to be written is there already; another writer was faster",
+)
 _DENIED: Final[_Meaning] = (JournalUnreachableError, "permission denied; check the rights of this user")
 _FULL: Final[_Meaning] = (JournalFullError, "the disk is full; make space, nothing was lost")
 _MISSING: Final[_Meaning] = (JournalMissingError, "there is no journal in it; run `arcfsm journal init`")
