@@ -41,6 +41,7 @@ def open_engine(text: str, *, create: bool, read_only: bool) -> Engine:
         url,
         pool_size=2,
         pool_pre_ping=True,
+        hide_parameters=True,
         connect_args={
             "connect_timeout": CONNECT_TIMEOUT_S,
             "keepalives_idle": SILENCE_S_MAX,
@@ -86,6 +87,7 @@ def _sqlite(url: URL, *, create: bool, read_only: bool) -> Engine:
     immutable = "&immutable=1" if read_only and filesystem.is_frozen(path) else ""
     engine = create_engine(
         URL.create("sqlite", database=f"{path.absolute().as_uri()}?mode={mode}{immutable}", query={"uri": "true"}),
+        hide_parameters=True,
         connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
     )
 

@@ -1,14 +1,17 @@
-"""The read models that follow from the journal.
+"""The read models that follow from the journal: transitions, decisions, effects, gaps, objects.
 
-Transitions, decisions, effects, gaps, objects. Written with the events.
+Written in the transaction of the events, so they are never behind. They hold nothing that events don't: `rebuild` makes
+them anew, `first_difference` tells whether they still say what the events say. Transitions need the machines, which the
+journal does not know: whoever asks brings the fold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, select, update
 
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.controller import GapDetected
@@ -19,76 +22,153 @@ from arcfsm.domain.events.runner_set import RunnerSetFacts, RunnerSetGone
 from arcfsm.domain.events.scale_set import ScaleSetFacts, ScaleSetGone
 from arcfsm.domain.world import Transition
 from arcfsm.journal.bulk import insert_rows
+from arcfsm.journal.rows import storable
 from arcfsm.journal.tables import DECISIONS, EFFECTS, GAPS, OBJECTS, TRANSITIONS
 
-_WHOLE = (ScaleSetFacts, RunnerSetFacts, RunnerFacts, ListenerFacts)
-_GONE = (ScaleSetGone, RunnerSetGone, RunnerGone, ListenerGone)
-PROJECTIONS = (TRANSITIONS, DECISIONS, EFFECTS, GAPS, OBJECTS)
+Fold = Callable[[JournaledEvent], Transition | None]
+"""Folds an event into a world and tells what moved."""
+
+PROJECTIONS: Final = (TRANSITIONS, DECISIONS, EFFECTS, GAPS, OBJECTS)
+_WHOLE: Final = (ScaleSetFacts, RunnerSetFacts, RunnerFacts, ListenerFacts)
+_GONE: Final = (ScaleSetGone, RunnerSetGone, RunnerGone, ListenerGone)
+_BATCH: Final = 2_000
+_VANISH: Final = update(OBJECTS).where(OBJECTS.c.stream == bindparam("of")).values(gone_seq=bindparam("at_seq"))
 
 
-def project(connection: Connection, events: Sequence[JournaledEvent], transitions: Iterable[Transition]) -> None:
-    """Add what a batch means to every projection. Rows stand in the order of the tables' columns."""
-    decisions: list[tuple[Any, ...]] = []
-    effects: list[tuple[Any, ...]] = []
-    gaps: list[tuple[Any, ...]] = []
-    objects: list[tuple[Any, ...]] = []
-    gone: list[dict[str, Any]] = []
-    for journaled in events:
-        event, stream = journaled.event, str(journaled.stream)
+class Rows:
+    """What some events mean to every projection. Rows stand in the order of the tables' columns."""
+
+    def __init__(self, events: Iterable[JournaledEvent], transitions: Iterable[Transition]) -> None:
+        self.transitions: list[tuple[Any, ...]] = [_transition(one) for one in transitions]
+        self.decisions: list[tuple[Any, ...]] = []
+        self.effects: list[tuple[Any, ...]] = []
+        self.gaps: list[tuple[Any, ...]] = []
+        self.objects: list[tuple[Any, ...]] = []
+        self.gone: list[tuple[str, int]] = []
+        for journaled in events:
+            self._add(journaled)
+
+    def by_seq(self) -> tuple[tuple[Table, list[tuple[Any, ...]]], ...]:
+        """Return the rows of those projections that have one for an event."""
+        return (
+            (TRANSITIONS, self.transitions),
+            (DECISIONS, self.decisions),
+            (EFFECTS, self.effects),
+            (GAPS, self.gaps),
+        )
+
+    def _add(self, journaled: JournaledEvent) -> None:
+        event = journaled.event
         if isinstance(event, Decided):
-            decisions.append(
+            self.decisions.append(
                 (
                     journaled.seq,
                     journaled.at,
-                    stream,
+                    str(journaled.stream),
                     event.rule,
                     event.verdict.value,
-                    event.reason,
+                    storable(event.reason),
                     len(event.intents),
                     event.advisory,
                     journaled.correlation,
                 )
             )
         elif isinstance(event, IntentSettled):
-            effects.append(
+            self.effects.append(
                 (
                     journaled.seq,
                     journaled.at,
-                    stream,
+                    str(journaled.stream),
                     event.decision,
                     event.index,
                     event.item,
-                    event.key,
+                    storable(event.key),
                     event.outcome.value,
-                    event.detail,
+                    storable(event.detail),
                     journaled.correlation,
                 )
             )
         elif isinstance(event, GapDetected):
-            gaps.append((journaled.seq, journaled.at, event.scope, event.reason, event.since, event.until))
+            self.gaps.append(
+                (journaled.seq, journaled.at, storable(event.scope), storable(event.reason), event.since, event.until)
+            )
         elif isinstance(event, _WHOLE):
-            objects.append((stream, event.namespace, event.name, journaled.correlation, journaled.seq, None))
+            name, namespace = storable(event.name), storable(event.namespace)
+            self.objects.append((str(journaled.stream), namespace, name, journaled.correlation, journaled.seq, None))
         elif isinstance(event, _GONE):
-            gone.append({"of": stream, "at_seq": journaled.seq})
-    insert_rows(connection, TRANSITIONS, [transition_row(transition) for transition in transitions])
-    insert_rows(connection, DECISIONS, decisions)
-    insert_rows(connection, EFFECTS, effects)
-    insert_rows(connection, GAPS, gaps)
+            self.gone.append((str(journaled.stream), journaled.seq))
+
+
+def project(connection: Connection, events: Sequence[JournaledEvent], transitions: Iterable[Transition]) -> None:
+    """Add what a batch means to every projection."""
+    rows = Rows(events, transitions)
+    for table, found in rows.by_seq():
+        insert_rows(connection, table, found)
     # An object is seen whole again after a gap; its first sight stays.
-    insert_rows(connection, OBJECTS, objects, known=True)
-    if gone:
-        connection.execute(_VANISH, gone)
+    insert_rows(connection, OBJECTS, rows.objects, known=True)
+    if rows.gone:
+        connection.execute(_VANISH, [{"of": stream, "at_seq": seq} for stream, seq in rows.gone])
 
 
-def clear(connection: Connection) -> None:
-    """Empty every projection, to make them anew."""
+def rebuild(connection: Connection, events: Iterable[JournaledEvent], fold: Fold) -> None:
+    """Make every projection anew from all events."""
     for table in PROJECTIONS:
         connection.execute(delete(table))
+    for some, moved in _folded(events, fold):
+        project(connection, some, moved)
 
 
-def transition_row(transition: Transition) -> tuple[Any, ...]:
-    """Return a transition as a row."""
-    return (*transition[:2], str(transition.stream), *transition[3:])
+def first_difference(connection: Connection, events: Iterable[JournaledEvent], fold: Fold) -> str:
+    """Return where a projection first says something else than the events, "" where all agree."""
+    objects: dict[str, list[Any]] = {}
+    last = 0
+    for some, moved in _folded(events, fold):
+        rows = Rows(some, moved)
+        for table, expected in rows.by_seq():
+            if found := _difference(connection, table, expected, last, some[-1].seq):
+                return found
+        for stream, *rest in rows.objects:
+            objects.setdefault(stream, rest)
+        for stream, seq in rows.gone:
+            if stream in objects:
+                objects[stream][-1] = seq
+        last = some[-1].seq
+    for table in (TRANSITIONS, DECISIONS, EFFECTS, GAPS):
+        if beyond := connection.scalar(select(func.min(table.c.seq)).where(table.c.seq > last)):
+            return f"{table.name} has a row for event {beyond}, which is not in the journal"
+    for row in connection.execution_options(yield_per=_BATCH).execute(select(OBJECTS)):
+        if objects.pop(row.stream, None) != list(row[1:]):
+            return f"objects says something else about {row.stream} than its events"
+    return f"objects lacks {min(objects)}" if objects else ""
 
 
-_VANISH = update(OBJECTS).where(OBJECTS.c.stream == bindparam("of")).values(gone_seq=bindparam("at_seq"))
+def _folded(events: Iterable[JournaledEvent], fold: Fold) -> Iterator[tuple[list[JournaledEvent], list[Transition]]]:
+    some: list[JournaledEvent] = []
+    moved: list[Transition] = []
+    for journaled in events:
+        some.append(journaled)
+        if (transition := fold(journaled)) is not None:
+            moved.append(transition)
+        if len(some) == _BATCH:
+            yield some, moved
+            some, moved = [], []
+    if some:
+        yield some, moved
+
+
+def _difference(
+    connection: Connection, table: Table, expected: Sequence[tuple[Any, ...]], after: int, to_seq: int
+) -> str:
+    stored = connection.execute(
+        select(table).where(table.c.seq > after, table.c.seq <= to_seq).order_by(table.c.seq)
+    ).all()
+    for want, have in zip_longest(sorted(expected), (tuple(row) for row in stored)):
+        if want != have:
+            seq = min(row[0] for row in (want, have) if row is not None)
+            return f"{table.name} says something else about event {seq} than the journal"
+    return ""
+
+
+def _transition(transition: Transition) -> tuple[Any, ...]:
+    seq, at, stream, namespace, name, *rest = transition
+    return (seq, at, str(stream), storable(namespace), storable(name), *rest)

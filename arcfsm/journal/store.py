@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple, Self
 
 import orjson
-from sqlalchemy import Connection, Engine, Select, func, insert, select, text
+from sqlalchemy import ColumnElement, Connection, Engine, Select, func, insert, select, text, true
 
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.instant import Instant
@@ -23,7 +23,7 @@ from arcfsm.journal.contents import Shelf
 from arcfsm.journal.database import READS, open_engine, parse_url, shown
 from arcfsm.journal.errors import DeposedError, JournalConflictError, JournalDamagedError, JournalReadOnlyError, mapped
 from arcfsm.journal.migration import require_current, upgrade
-from arcfsm.journal.projection import project
+from arcfsm.journal.projection import Fold, first_difference, project, rebuild
 from arcfsm.journal.rows import from_row, to_row
 from arcfsm.journal.tables import DOCUMENTS, EVENTS, METADATA, RESUME_POINTS, SNAPSHOTS, WRITERS
 
@@ -62,6 +62,8 @@ class Journal:
         self._reader = engine.execution_options(**{READS: True})
         self._shelf = Shelf()
         self._head: Head | None = None
+        self._epoch: int | None = None
+        """The epoch in which this process writes, once it does."""
 
     @classmethod
     def open(cls, url: str, *, create: bool = False, read_only: bool = False) -> Self:
@@ -98,7 +100,7 @@ class Journal:
             epoch = (connection.scalar(select(func.max(WRITERS.c.epoch))) or 0) + 1
             row = {"epoch": epoch, "holder": holder, "claimed_at": time.time_ns() // 1000}
             connection.execute(insert(WRITERS), [row])
-        self._head = None
+        self._head, self._epoch = None, epoch
         return epoch
 
     def append(self, batch: Batch, document: Callable[[Digest], Json]) -> Head:
@@ -107,9 +109,9 @@ class Journal:
         Raises JournalConflictError where the events don't continue the journal, DeposedError where a newer epoch was
         claimed, and other JournalErrors; then nothing of the batch is stored.
         """
-        if not batch.events:
-            return self.head
         head = self._head or self.head
+        if not batch.events and not batch.resume_points:
+            return head
         with self._writing() as connection:
             self._admit(connection, batch.events, head)
             previous = head.hash
@@ -125,8 +127,15 @@ class Journal:
             project(connection, batch.events, batch.transitions)
             self._resume(connection, batch.resume_points)
         self._shelf.keep(stored)
-        self._head = Head(batch.events[-1].seq, previous, batch.events[-1].epoch)
-        return self._head
+        if batch.events:
+            self._epoch = batch.events[-1].epoch
+            self._head = Head(batch.events[-1].seq, previous, self._epoch)
+        return self._head or head
+
+    def rebuild_projections(self, fold: Fold) -> None:
+        """Make all projections anew from the events; `fold` tells what moved. Readers see the old ones until then."""
+        with self._writing() as connection:
+            rebuild(connection, self.events(), fold)
 
     def save_snapshot(self, seq: int, format_name: str, world: bytes) -> None:
         """Keep a folded world as of a seq."""
@@ -179,25 +188,29 @@ class Journal:
             yield from_row(row)
 
     def pages(
-        self, wanted: Select[Any], seq: Any, from_seq: int, to_seq: int | None, *, newest_first: bool = False
+        self,
+        wanted: Select[Any],
+        key: ColumnElement[Any],
+        from_key: int | None = None,
+        to_key: int | None = None,
+        *,
+        newest_first: bool = False,
     ) -> Iterator[Any]:
-        """Yield the rows of a query in order of its seq column, page by page, each in a short transaction."""
-        lowest, highest = from_seq, to_seq
+        """Yield the rows of a query in order of its unique key column, page by page, each in a short transaction."""
+        position = list(wanted.selected_columns).index(key)
+        page = wanted.order_by(key.desc() if newest_first else key).limit(PAGE)
+        lower = true() if from_key is None else key >= from_key
+        upper = true() if to_key is None else key <= to_key
         while True:
-            page = wanted.where(seq >= lowest).limit(PAGE)
-            if highest is not None:
-                page = page.where(seq <= highest)
-            page = page.order_by(seq.desc() if newest_first else seq)
             with self._reading() as connection:
-                rows = connection.execute(page).all()
+                rows = connection.execute(page.where(lower, upper)).all()
             yield from rows
             if len(rows) < PAGE:
                 return
-            position = list(wanted.selected_columns).index(seq)
             if newest_first:
-                highest = rows[-1][position] - 1
+                upper = key < rows[-1][position]
             else:
-                lowest = rows[-1][position] + 1
+                lower = key > rows[-1][position]
 
     def document(self, wanted: Digest) -> Json:
         """Return a document. Raises JournalDamagedError if it is missing or not what its digest says."""
@@ -241,6 +254,11 @@ class Journal:
         with self._reading() as connection:
             return connection.execute(query).all()
 
+    def projection_difference(self, fold: Fold) -> str:
+        """Return where a projection first says something else than the events, "" where all agree."""
+        with self._reading() as connection:
+            return first_difference(connection, self.events(to_seq=self.head.seq), fold)
+
     # Inside one transaction
 
     @contextmanager
@@ -260,7 +278,8 @@ class Journal:
     def _admit(self, connection: Connection, events: Sequence[JournaledEvent], head: Head) -> None:
         """Check that the events continue the journal and that their epoch is the newest."""
         newest, last, stored = connection.exec_driver_sql(_ENDS).one()
-        if any(journaled.epoch != newest for journaled in events):
+        epochs = {journaled.epoch for journaled in events} or {self._epoch or newest}
+        if epochs != {newest}:
             raise DeposedError(
                 f"journal {self.where}: epoch {newest} was claimed by another writer; this one must stop"
             )

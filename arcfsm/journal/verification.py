@@ -46,7 +46,7 @@ def verify(journal: Journal, *, expect: str = "", progress: Callable[[int], None
     previous, seq, wanted = GENESIS, 0, set[str]()
     expected_seen = not expect
     columns = select(*(EVENTS.c[name] for name in HASHED), EVENTS.c.prev_hash, EVENTS.c.hash)
-    for found in journal.pages(columns, EVENTS.c.seq, 0, None):
+    for found in journal.pages(columns, EVENTS.c.seq):
         row = Row(*found[: len(HASHED)])
         problem = _problem(row, bytes(found.prev_hash), bytes(found.hash), previous, seq)
         if problem:
@@ -64,9 +64,9 @@ def verify(journal: Journal, *, expect: str = "", progress: Callable[[int], None
             f"no event has the expected hash {expect[:16]}…: rows are missing at the end, or the chain was made anew"
         )
         return Verification(seq, len(wanted), previous.hex(), seq + 1, missing)
-    if damaged := _damaged_document(journal, wanted):
-        return Verification(seq, len(wanted), previous.hex(), None, damaged)
-    return Verification(seq, len(wanted), previous.hex())
+    documents = len(wanted)
+    damaged = _damaged_document(journal, wanted)
+    return Verification(seq, documents, previous.hex(), None, damaged)
 
 
 def _problem(row: Row, stored_previous: bytes, stored: bytes, previous: bytes, seq: int) -> str:
@@ -80,10 +80,9 @@ def _problem(row: Row, stored_previous: bytes, stored: bytes, previous: bytes, s
 
 
 def _damaged_document(journal: Journal, wanted: set[str]) -> str:
-    stored = set()
-    for digest, content in journal.rows(select(DOCUMENTS.c.digest, DOCUMENTS.c.content)):
+    stored = select(DOCUMENTS.c.digest, DOCUMENTS.c.content)
+    for digest, content in journal.pages(stored, DOCUMENTS.c.digest):
         if hashlib.sha256(content.encode()).hexdigest() != digest:
             return f"document {digest[:16]}… is not what its digest says"
-        stored.add(digest)
-    missing = sorted(wanted - stored)
-    return f"document {missing[0][:16]}… is missing" if missing else ""
+        wanted.discard(digest)
+    return f"document {min(wanted)[:16]}… is missing" if wanted else ""
