@@ -35,7 +35,7 @@ The surface::
     api.collect_garbage()                                    # all that garbage and namespace collectors find to do
     api.compact(resource_version=None)                       # forget history: older watches and continues get 410
     snapshot = api.snapshot(); api.restore(snapshot)         # back to an older state; open watches are closed
-    api.interceptor = hook                                   # see `Interceptor`: before and after a request takes effect
+    stream.take()                                            # -> [{"type": "ADDED", "object": ...}, ...]; never blocks
 
 Objects and lists that come out are shared with the store and with other readers: they must not be changed. Who wants
 to edit one takes `private_copy(obj)`.

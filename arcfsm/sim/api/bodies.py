@@ -35,6 +35,7 @@ from arcfsm.sim.api.wire_json import JsonFault, read_json
 
 Item = dict[str, Any]
 
+_PROTOBUF_MAGIC: Final = b"k8s\x00"
 BODY_MAX: Final = 3 * 1024 * 1024
 MANAGER_MAX: Final = 128
 _SHOWN_MAX: Final = 30
@@ -86,6 +87,9 @@ def parse(request: ApiRequest, resource: ResourceType) -> Body:
         return Body(raw, None, [])
     if len(raw) > BODY_MAX:
         raise too_large(BODY_MAX)
+    if kind == PROTOBUF and raw.startswith(_PROTOBUF_MAGIC):
+        # A real server reads it. Saying so plainly is better than a riddle about prefixes.
+        raise unsupported_media_type((JSON, YAML))
     if kind == PROTOBUF:
         why = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
         raise _unrecognized(resource, why, Body(None, raw, []))

@@ -131,15 +131,15 @@ def _parse_error(text: str, layout: str, *, micro: bool) -> str:
 def check_base64(text: str) -> bytes:
     """Decode base64. Raises ValueError with the server's words."""
     stripped = text.replace("\n", "").replace("\r", "")
-    body = stripped.rstrip("=")
-    for index, character in enumerate(body):
-        if character not in _BASE64:
-            raise ValueError(f"illegal base64 data at input byte {index}")
-    padding = len(stripped) - len(body)
-    if len(stripped) % 4 or padding > 2:
-        where = len(body) if padding else len(stripped) - len(stripped) % 4
-        raise ValueError(f"illegal base64 data at input byte {where}")
     try:
         return base64.b64decode(stripped, validate=True)
-    except binascii.Error as error:
-        raise ValueError(f"illegal base64 data at input byte {len(body)}") from error
+    except (binascii.Error, ValueError) as error:
+        raise ValueError(f"illegal base64 data at input byte {_first_bad(stripped)}") from error
+
+
+def _first_bad(text: str) -> int:
+    body = text.rstrip("=")
+    for index, character in enumerate(body):
+        if character not in _BASE64:
+            return index
+    return len(body) if len(text) > len(body) else len(text) - len(text) % 4
