@@ -162,7 +162,8 @@ def _volume(volume: Item) -> None:
 
 def quality_of_service(spec: Item) -> str:
     """Return the QoS class of a pod."""
-    requests: dict[str, Any] = {}
+    if not any(container.get("resources") for _, _, container in containers_of(spec)):
+        return "BestEffort"
     guaranteed = True
     any_set = False
     for _, _, container in containers_of(spec):
@@ -174,7 +175,6 @@ def quality_of_service(spec: Item) -> str:
             limit = parse_quantity(limits.get(name, 0)).value
             any_set = any_set or wanted > 0 or limit > 0
             guaranteed = guaranteed and limit > 0 and wanted == limit
-        requests.update(asked)
     if not any_set:
         return "BestEffort"
     return "Guaranteed" if guaranteed else "Burstable"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from arcfsm.sim.api.listing import truth
@@ -17,6 +19,7 @@ _OBJECT_VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patc
 _COLLECTION_VERBS = {
     "GET": "list", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "deletecollection",
 }  # fmt: skip
+_PATHS_MAX: Final = 4096
 _OWN_SUBRESOURCES = ("status", "finalize")
 
 
@@ -27,13 +30,13 @@ class Route:
     group: str
     version: str
     plural: str
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-    verb: str = "get"
-    watch: bool = False
-    scoped: bool = False
+    namespace: str
+    name: str
+    subresource: str
+    scoped: bool
     """Whether the path names a namespace."""
+    verb: str
+    watch: bool
 
     def attributes(self) -> Attributes:
         """Return what has to be allowed."""
@@ -45,6 +48,26 @@ class Route:
 
 def parse_path(method: str, path: str, query: Mapping[str, str]) -> Route | None:
     """Understand a path; None when it leads outside the API's resources."""
+    place = _place(path)
+    if place is None:
+        return None
+    watch = method == "GET" and not place.name and "watch" in query and truth(query["watch"])
+    verb = (_OBJECT_VERBS if place.name else _COLLECTION_VERBS).get(method, method.lower())
+    return Route(*place, "watch" if watch else verb, watch)
+
+
+class _Place(NamedTuple):
+    group: str
+    version: str
+    plural: str
+    namespace: str
+    name: str
+    subresource: str
+    scoped: bool
+
+
+@lru_cache(maxsize=_PATHS_MAX)
+def _place(path: str) -> _Place | None:
     parts = [unquote(part) for part in path.strip("/").split("/")]
     if parts[0] == "api" and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -53,12 +76,7 @@ def parse_path(method: str, path: str, query: Mapping[str, str]) -> Route | None
     else:
         return None
     namespace = ""
-    scoped = False
-    if rest[0] == "namespaces" and len(rest) > 1 and (len(rest) > 2) and rest[2] not in _OWN_SUBRESOURCES:
-        namespace, rest, scoped = rest[1], rest[2:], True
-    plural = rest[0]
-    name = rest[1] if len(rest) > 1 else ""
-    subresource = "/".join(rest[2:])
-    watch = method == "GET" and not name and "watch" in query and truth(query["watch"])
-    verb = (_OBJECT_VERBS if name else _COLLECTION_VERBS).get(method, method.lower())
-    return Route(group, version, plural, namespace, name, subresource, "watch" if watch else verb, watch, scoped)
+    scoped = rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _OWN_SUBRESOURCES
+    if scoped:
+        namespace, rest = rest[1], rest[2:]
+    return _Place(group, version, rest[0], namespace, rest[1] if len(rest) > 1 else "", "/".join(rest[2:]), scoped)
