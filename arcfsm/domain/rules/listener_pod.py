@@ -72,7 +72,8 @@ def make_pod(look: Look[Listener]) -> Answer | None:
     create = CreateObject(
         target=look.stream, kind=Kind.POD, namespace=one.namespace, name=one.name, manifest=look.intern(manifest)
     )
-    return act("L12", "it has no pod; creating it", create)
+    first = ", and first what it needs" if look.carried else ""
+    return act("L12", f"it has no pod; creating it{first}", create)
 
 
 @rule("L13", "a listener whose container runs is up")

@@ -54,7 +54,7 @@ def make_pod(look: Look[Runner]) -> Answer | None:
     create = pod_creation(look)
     made = look.effects.attempt(create.key)
     if made is None:
-        return _create(create)
+        return _create(create, "and it is not registered; both follow" if look.carried else "creating it")
     if made.outcome is Outcome.INVALID or (made.outcome is Outcome.FORBIDDEN and QUOTA not in made.detail):
         return fail(look, made)
     if made.outcome is Outcome.FORBIDDEN:
@@ -106,7 +106,7 @@ def observe(look: Look[Runner], pod: PodFacts, container: ContainerFacts) -> Ans
         if runner.phase == phases.NONE:
             fields = {"phase": phases.PENDING, **fields}
         state = "ready" if pod.ready else "not ready"
-        return act("R-observe", f"its pod is {state}", patch_status(look, runner, locked=True, **fields))
+        return act("R-observe", f"recording that its pod is {state}", patch_status(look, runner, locked=True, **fields))
     if look.settings.completed_runner_grace and runner.job_since is not None:
         return _outlived(look)
     if pod.deletion_requested_at is not None:
@@ -151,8 +151,8 @@ def give_up_pod(look: Look[Runner], pod: PodFacts, why: str) -> Answer:
     return act("R-deletePodOrRunner", f"{why}; replacing the pod", *intents)
 
 
-def _create(create: CreateObject) -> Answer:
-    return act("R16", "it has no pod; creating it", create)
+def _create(create: CreateObject, then: str = "creating it") -> Answer:
+    return act("R16", f"it has no pod; {then}", create)
 
 
 def _create_again(runner: Runner, made: Attempt) -> Instant | None:

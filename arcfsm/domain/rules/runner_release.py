@@ -91,7 +91,7 @@ def release(look: Look[Runner]) -> Answer | None:
             return wait(
                 rule_id, f"{_said(runner)}; kept while the service says it is busy, asking every {every}", again
             )
-    return act(rule_id, f"{_said(runner)}; asking the service to let {found.id} go", question)
+    return act(rule_id, f"{_said(runner)}; asking the service to release registration {found.id}", question)
 
 
 @rule("R6", "its pod and its Secret are deleted, and what container hooks made for its job")
@@ -210,4 +210,4 @@ def _drop_finalizers(look: Look[Runner]) -> PatchObject:
 def _said(runner: Runner) -> str:
     if runner.deleting:
         return "deleted"
-    return f"{runner.phase} ({runner.reason})" if runner.reason else runner.phase
+    return f"{runner.phase} ({runner.reason})" if runner.reason not in ("", runner.phase) else runner.phase
