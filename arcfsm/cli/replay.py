@@ -48,7 +48,7 @@ def replay_command(
     changes = _changes(what_if or [])
     with Journal.open(journal, read_only=True) as opened:
         start = _turn_start(opened, from_seq)
-        documents = Documents(opened.document)
+        documents = Documents(opened.document, opened.documents)
         world = folded(opened, documents, to_seq=start - 1) if start > 1 else World(documents)
         if changes:
             world.settings = altered(world.settings, changes)

@@ -92,11 +92,13 @@ def marker(secret: str) -> str:
     return MARKER + hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+@lru_cache(maxsize=4096)
 def credential_name(name: str) -> bool:
     """Return whether what is called so is likely to be a credential."""
     return _CREDENTIAL_NAME.search(name) is not None
 
 
+@lru_cache(maxsize=16_384)
 def redact_name(name: str) -> str:
     """Return a name as it is, unless it is no name of an object and has the shape of a credential."""
     return name if _PLAIN_NAME.fullmatch(name) else redact_text(name)

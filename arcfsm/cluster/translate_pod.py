@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from arcfsm.cluster.authors import ANNOTATIONS, LABELS, SPEC, STATUS
@@ -57,7 +58,7 @@ _CONTAINERS: Final = {
     AggregateKind.RUNNER: keys.RUNNER_CONTAINER,
     AggregateKind.LISTENER: keys.LISTENER_CONTAINER,
 }
-_COMPARED: Final = tuple(one.name for one in fields(PodFacts) if one.name != "node")
+_compared: Final = attrgetter(*(one.name for one in fields(PodFacts) if one.name != "node"))
 _AGGREGATES: Final = {Kind.RUNNER: AggregateKind.RUNNER, Kind.LISTENER: AggregateKind.LISTENER}
 
 
@@ -103,7 +104,7 @@ def changes(events: PodEvents, known: PodFacts | None, seen: PodFacts, *, fresh:
     if known is None or known.uid != seen.uid:
         yield Fact((events.created if fresh else events.observed)(pod=seen))
         return
-    if all(getattr(seen, name) == getattr(known, name) for name in _COMPARED):
+    if _compared(seen) == _compared(known):
         return
     named = False
     if seen.deletion_requested_at is not None and known.deletion_requested_at is None:

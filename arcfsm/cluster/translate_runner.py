@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, SPEC
 from arcfsm.cluster.redaction import redact_name
@@ -34,14 +35,20 @@ REGISTRATION = (("f:status", "f:runnerId"), ("f:status", "f:runnerName"))
 JOB = (("f:status", "f:jobId"), ("f:status", "f:jobRequestId"), ("f:status", "f:workflowRunId"))
 FAILURES = (("f:status", "f:failures"),)
 
+_NO_JOB: Final = Job()
+_JOB_KEYS: Final = frozenset(
+    {"jobId", "jobRequestId", "jobRepositoryName", "jobWorkflowRef", "workflowRunId", "jobDisplayName"}
+)
+
 
 def project(sighting: Sighting, known: Runner | None) -> Runner:
-    """Return everything of a runner that the rules look at."""
+    """Return everything of a runner that the rules look at; birth marks of a known one are as its first event said."""
     head, obj = sighting.head, sighting.object
     status = object_at(obj, "status")
     owner = head.owner if head.owner is not None and head.owner.kind is Kind.RUNNER_SET else None
     patch_id = positive(text(head.annotations, keys.PATCH_ID))
     owner_uid = owner.uid if owner else ""
+    born = known is None or known.owner_uid != owner_uid
     return Runner(
         uid=head.uid,
         namespace=head.namespace,
@@ -53,7 +60,7 @@ def project(sighting: Sighting, known: Runner | None) -> Runner:
         spec=sighting.document(object_at(obj, "spec")),
         patch_id=patch_id,
         revision=positive(text(head.annotations, keys.ACTIONABLE_REVISION)),
-        incarnation=_incarnation(sighting, owner_uid, patch_id),
+        incarnation=_incarnation(sighting, owner_uid, patch_id) if born else "",
         finalizers=head.finalizers,
         phase=clean(status, "phase"),
         ready=flag(status, "ready"),
@@ -122,6 +129,8 @@ def _failures(sighting: Sighting, status: JsonObject, known: Runner | None) -> t
 
     Older versions wrote `true` in place of the time. Then the time is the one we first saw the entry at.
     """
+    if "failures" not in status:
+        return ()
     before = {failure.pod_uid: failure.at for failure in known.failures} if known else {}
     found: list[PodFailure] = []
     for pod_uid, value in object_at(status, "failures").items():
@@ -135,6 +144,8 @@ def _failures(sighting: Sighting, status: JsonObject, known: Runner | None) -> t
 
 
 def _job(status: JsonObject) -> Job:
+    if _JOB_KEYS.isdisjoint(status):
+        return _NO_JOB
     return Job(
         job_id=clean(status, "jobId"),
         request_id=whole(status, "jobRequestId"),

@@ -6,7 +6,6 @@ read as what it means. What an object can't do without is its kind, uid and name
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -184,8 +183,8 @@ def _finalizers(metadata: JsonObject) -> tuple[str, ...]:
 def _owner(metadata: JsonObject) -> Owner | None:
     if "ownerReferences" not in metadata:
         return None
-    for reference in list_at(metadata, "ownerReferences"):
-        if not isinstance(reference, Mapping) or reference.get("controller") is not True:
+    for reference in objects_at(metadata, "ownerReferences"):
+        if reference.get("controller") is not True:
             continue
         api_version, uid = text(reference, "apiVersion"), redact_name(text(reference, "uid"))
         kind = _kind(api_version, text(reference, "kind"))

@@ -7,26 +7,28 @@ it is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from arcfsm.domain.jsonvalue import EMPTY, Digest, Json, JsonObject, canonical, digest
+from arcfsm.domain.jsonvalue import EMPTY, Digest, Json, JsonObject, digest
 
 
 class Documents:
     """The documents that a world refers to."""
 
-    def __init__(self, fetch: Callable[[Digest], Json] | None = None) -> None:
+    def __init__(
+        self,
+        fetch: Callable[[Digest], Json] | None = None,
+        fetch_all: Callable[[Iterable[Digest]], Mapping[Digest, Json]] | None = None,
+    ) -> None:
         self._known: dict[Digest, Json] = {}
-        self._digests: dict[bytes, Digest] = {}
         self._fetch = fetch
+        self._fetch_all = fetch_all
+        self._expected: dict[Digest, None] = {}
 
     def intern(self, value: Json) -> Digest:
         """Keep a value and return its digest. The caller must not change the value afterwards."""
-        found = self._digests.get(key := canonical(value))
-        if found is None:
-            found = digest(value)
-            self._digests[key] = found
-            self._known.setdefault(found, value)
+        found = digest(value)
+        self._known.setdefault(found, value)
         return found
 
     def get(self, wanted: Digest) -> Json:
@@ -36,8 +38,18 @@ class Documents:
         except KeyError:
             if self._fetch is None:
                 raise
+        if wanted in self._expected and self._fetch_all is not None:
+            expected, self._expected = self._expected, {}
+            self._known.update(self._fetch_all(expected))
+            if wanted in self._known:
+                return self._known[wanted]
         value = self._known[wanted] = self._fetch(wanted)
         return value
+
+    def expect(self, digests: Iterable[Digest]) -> None:
+        """Note what is likely to be asked for soon: with the first that is, all of them are fetched at once."""
+        if self._fetch_all is not None:
+            self._expected.update((one, None) for one in digests if one not in self._known)
 
     def mapping(self, wanted: Digest) -> JsonObject:
         """Return a document that is an object; "" and documents of another shape are the empty object."""

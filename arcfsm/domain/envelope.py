@@ -6,8 +6,9 @@ them and because causes may lie in the same turn. The journal only accepts numbe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from arcfsm.domain.events.domain_event import DomainEvent
 from arcfsm.domain.instant import Instant
@@ -28,8 +29,7 @@ class Source(StrEnum):
     """A decision: nobody told us, we concluded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournaledEvent:
+class JournaledEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event with its place in the journal. The hash chain is the journal's own and not seen here."""
 
     seq: int

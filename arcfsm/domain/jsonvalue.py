@@ -35,8 +35,8 @@ def object_at(value: JsonObject, *path: str) -> JsonObject:
     """Return the object under `path`, or an empty one where anything on the way is absent or of another shape."""
     for key in path:
         child = value.get(key)
-        # A plain dict is what decoders give; asking an abstract class costs ten times as much.
-        if not isinstance(child, dict | Mapping):
+        # A plain dict is what decoders give; asking an abstract class, or making a union to ask, costs far more.
+        if type(child) is not dict and not isinstance(child, Mapping):
             return EMPTY
         value = child
     return value
@@ -56,13 +56,14 @@ def integer_at(value: JsonObject, *path: str) -> int:
 
 def list_at(value: JsonObject, *path: str) -> Sequence[Json]:
     """Return the list under `path`, or an empty one."""
-    leaf = object_at(value, *path[:-1]).get(path[-1])
-    return cast("Sequence[Json]", leaf) if isinstance(leaf, list | tuple) else ()
+    leaf = (value if len(path) == 1 else object_at(value, *path[:-1])).get(path[-1])
+    return cast("Sequence[Json]", leaf) if type(leaf) is list or isinstance(leaf, (list, tuple)) else ()
 
 
 def objects_at(value: JsonObject, *path: str) -> tuple[JsonObject, ...]:
     """Return the objects in the list under `path`; elements of another shape are left out."""
-    return tuple(item for item in list_at(value, *path) if isinstance(item, dict | Mapping))
+    found = list_at(value, *path)
+    return tuple([item for item in found if type(item) is dict or isinstance(item, Mapping)]) if found else ()
 
 
 def strings_at(value: JsonObject, *path: str) -> dict[str, str]:

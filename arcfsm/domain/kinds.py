@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from arcfsm.domain import keys
@@ -75,7 +76,7 @@ class StreamId(NamedTuple):
     uid: str
 
     def __str__(self) -> str:
-        return f"{self.kind.value}/{self.uid}"
+        return f"{self.kind}/{self.uid}"
 
     @classmethod
     def parse(cls, text: str) -> StreamId:
@@ -84,6 +85,12 @@ class StreamId(NamedTuple):
         if not separator or not uid:
             raise ValueError(f"{text!r} is not a stream; expected KIND/UID")
         return cls(AggregateKind(kind), uid)
+
+
+@lru_cache(maxsize=65_536)
+def stream_of(kind: AggregateKind, uid: str) -> StreamId:
+    """Return a stream that is named again and again, an owner's: making one costs more than finding it."""
+    return StreamId(kind, uid)
 
 
 CONTROLLER_STREAM: Final = StreamId(AggregateKind.CONTROLLER, "arcfsm")

@@ -5,8 +5,9 @@ Everything returned in plural is sorted, so that no decision depends on the orde
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from heapq import heappop, heappush
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.envelope import JournaledEvent
@@ -14,7 +15,7 @@ from arcfsm.domain.events.controller import SettingsDeclared, TimerFired
 from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.events.runner import RunnerPodFacts, RunnerPodGone
 from arcfsm.domain.instant import Instant
-from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.kinds import AggregateKind, Kind, StreamId, stream_of
 from arcfsm.domain.memo import Memo
 from arcfsm.domain.ownership import Ownership
 from arcfsm.domain.settings import ControllerSettings
@@ -31,6 +32,13 @@ from arcfsm.domain.states import (
 )
 
 Aggregate: TypeAlias = ScaleSet | RunnerSet | Runner | Listener
+
+
+# Looking a member up on its enumeration costs ten times a name (Python 3.11), and every event asks for these.
+_SCALE_SET: Final = AggregateKind.SCALE_SET
+_RUNNER_SET: Final = AggregateKind.RUNNER_SET
+_RUNNER: Final = AggregateKind.RUNNER
+_OF_RUNNER_PODS: Final = (RunnerPodFacts, RunnerPodGone)
 
 
 class Answer(NamedTuple):
@@ -57,6 +65,12 @@ class Knowledge:
         self.runner_sets: dict[str, RunnerSet] = {}
         self.runners: dict[str, Runner] = {}
         self.listeners: dict[str, Listener] = {}
+        self._aggregates: dict[AggregateKind, Mapping[str, Aggregate]] = {
+            AggregateKind.RUNNER: self.runners,
+            AggregateKind.RUNNER_SET: self.runner_sets,
+            AggregateKind.LISTENER: self.listeners,
+            AggregateKind.SCALE_SET: self.scale_sets,
+        }
         self.dependents: dict[DependentKey, Dependent] = {}
         self.effects: dict[StreamId, Effects] = {}
         self.answers: dict[StreamId, Answer] = {}
@@ -72,13 +86,8 @@ class Knowledge:
 
     def aggregate(self, stream: StreamId) -> Aggregate | None:
         """Return the state of an aggregate; None where nothing is known of it, or no more."""
-        if stream.kind is AggregateKind.RUNNER:
-            return self.runners.get(stream.uid)
-        if stream.kind is AggregateKind.RUNNER_SET:
-            return self.runner_sets.get(stream.uid)
-        if stream.kind is AggregateKind.LISTENER:
-            return self.listeners.get(stream.uid)
-        return self.scale_sets.get(stream.uid)
+        found = self._aggregates.get(stream.kind)
+        return None if found is None else found.get(stream.uid)
 
     def named(self, kind: AggregateKind, namespace: str, name: str) -> StreamId | None:
         """Return the stream of the present object of that name."""
@@ -131,14 +140,15 @@ class Knowledge:
 
     def scale_set_uid_of(self, stream: StreamId) -> str:
         """Return the uid of the scale set that an aggregate belongs to; "" where it is not known."""
-        if stream.kind is AggregateKind.SCALE_SET:
-            return stream.uid
-        if stream.kind is AggregateKind.RUNNER_SET:
-            runner_set = self.runner_sets.get(stream.uid)
+        kind, uid = stream
+        if kind is _RUNNER:
+            runner = self.runners.get(uid)
+            kind, uid = _RUNNER_SET, runner.owner_uid if runner else ""
+        if kind is _RUNNER_SET:
+            runner_set = self.runner_sets.get(uid)
             return runner_set.owner_uid if runner_set else ""
-        if stream.kind is AggregateKind.RUNNER:
-            runner = self.runners.get(stream.uid)
-            return self.scale_set_uid_of(StreamId(AggregateKind.RUNNER_SET, runner.owner_uid)) if runner else ""
+        if kind is _SCALE_SET:
+            return uid
         listener = self.listeners.get(stream.uid)
         if listener is None:
             return ""
@@ -152,24 +162,25 @@ class Knowledge:
         `parents` are those from before the event: what is gone by now can't tell them any more.
         """
         event, stream = journaled.event, journaled.stream
+        if isinstance(event, _OF_RUNNER_PODS):
+            return (stream,)
         if isinstance(event, TimerFired):
             return (event.target,)
         if isinstance(event, SettingsDeclared):
             return self.streams()
         if isinstance(event, Decided) or stream.kind is AggregateKind.CONTROLLER:
             return ()
-        if isinstance(event, RunnerPodFacts | RunnerPodGone):
-            return (stream,)
-        return tuple(dict.fromkeys((stream, *parents, *self.parents_of(stream))))
+        now = self.parents_of(stream)
+        return (stream, *now) if now == parents else tuple(dict.fromkeys((stream, *parents, *now)))
 
     def parents_of(self, stream: StreamId) -> tuple[StreamId, ...]:
         """Return the aggregates whose rules read this one; for a scale set, its listeners (L3, L10)."""
-        if stream.kind is AggregateKind.RUNNER:
+        if stream.kind is _RUNNER:
             runner = self.runners.get(stream.uid)
-            return (StreamId(AggregateKind.RUNNER_SET, runner.owner_uid),) if runner and runner.owner_uid else ()
-        if stream.kind is AggregateKind.RUNNER_SET:
+            return (stream_of(_RUNNER_SET, runner.owner_uid),) if runner and runner.owner_uid else ()
+        if stream.kind is _RUNNER_SET:
             runner_set = self.runner_sets.get(stream.uid)
-            return (StreamId(AggregateKind.SCALE_SET, runner_set.owner_uid),) if runner_set else ()
+            return (stream_of(_SCALE_SET, runner_set.owner_uid),) if runner_set else ()
         if stream.kind is AggregateKind.LISTENER:
             listener = self.listeners.get(stream.uid)
             if listener is None:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from arcfsm.domain.envelope import JournaledEvent, Source
 from arcfsm.domain.events import DomainEvent
 from arcfsm.domain.events.controller import TimerFired
@@ -28,8 +30,7 @@ _CHILDREN_FIRST: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """A domain event that has no place in the journal yet."""
 
     stream: StreamId

@@ -18,7 +18,8 @@ from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.controller import SettingsDeclared, TimerFired
 from arcfsm.domain.events.decision import Decided, IntentSettled, Outcome
 from arcfsm.domain.events.dependent import DependentFacts, DependentGone
-from arcfsm.domain.events.listener import ListenerPodFacts
+from arcfsm.domain.events.listener import ListenerPodFacts, ListenerPodGone
+from arcfsm.domain.events.runner import RunnerPodFacts, RunnerPodGone
 from arcfsm.domain.events.runner_set import RunnerSetFacts, RunnerSetScaled, RunnerSpecPublished
 from arcfsm.domain.events.scale_set import ScaleSetFacts, ScaleSetMetadataChanged, ScaleSetSpecChanged
 from arcfsm.domain.fold import fold_listener, fold_runner, fold_runner_set, fold_scale_set, issue, settle
@@ -96,7 +97,7 @@ class World(Knowledge):
         uid, event = journaled.stream.uid, journaled.event
         before = self.scale_sets.get(uid) or ScaleSet(uid=uid)
         after = _versioned(fold_scale_set(before, event, journaled.at), journaled)
-        if isinstance(event, ScaleSetFacts | ScaleSetSpecChanged | ScaleSetMetadataChanged):
+        if isinstance(event, _SCALE_SET_EDITS):
             after = replace(after, changed_seq=journaled.seq)
         if isinstance(event, ScaleSetSpecChanged) and self._naming(before.spec) != self._naming(after.spec):
             after = replace(after, named_at=journaled.at)
@@ -302,6 +303,8 @@ class World(Knowledge):
             self.answers[event.target] = answer._replace(wake_at=None)
 
 
+_OF_PODS: Final = (RunnerPodFacts, RunnerPodGone, ListenerPodFacts, ListenerPodGone)
+_SCALE_SET_EDITS: Final = (ScaleSetFacts, ScaleSetSpecChanged, ScaleSetMetadataChanged)
 _PARTING: Final = (str(ServiceCall.REMOVE_RUNNER), f"delete {Kind.RUNNER}")
 
 
@@ -316,7 +319,7 @@ def _rank(one: Runner | Listener) -> Rank:
 def _versioned(state: A, journaled: JournaledEvent) -> A:
     # Pods live in the stream of their owner but have versions of their own.
     version = journaled.resource_version
-    if "Pod" in type(journaled.event).__name__:
+    if isinstance(journaled.event, _OF_PODS):
         if isinstance(state, Runner | Listener):
             return state if version in ("", state.pod_version) else replace(state, pod_version=version)
         return state

@@ -36,6 +36,13 @@ def known_documents(connection: Connection, digests: Sequence[Digest]) -> set[Di
     return set(connection.exec_driver_sql(query, tuple(digests)).scalars())
 
 
+def stored_documents(connection: Connection, digests: Sequence[Digest]) -> dict[Digest, str]:
+    """Return the content of those of these documents that are stored."""
+    marks = ", ".join([_mark(connection.dialect)] * len(digests))
+    query = f"SELECT digest, content FROM {DOCUMENTS.name} WHERE digest IN ({marks})"  # noqa: S608  # marks only
+    return {row[0]: row[1] for row in connection.exec_driver_sql(query, tuple(digests))}
+
+
 @cache
 def _statement(dialect: Dialect, table: Table, known: bool, replace: str) -> str:  # noqa: FBT001  # a cache key
     quote = dialect.identifier_preparer.quote

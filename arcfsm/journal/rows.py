@@ -1,18 +1,14 @@
 """Between journaled events and database rows.
 
-Reading is the hot path of replay: a row is unpacked once, streams and sources are looked up, and the event is made
-without the twelve slow assignments of a frozen dataclass (a third of the cost of reading, see bench_journal.py).
+Reading is the hot path of replay: a row is unpacked once, and streams and sources are looked up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from arcfsm.domain.envelope import JournaledEvent, Source
-from arcfsm.domain.events import DomainEvent
-from arcfsm.domain.instant import Instant
 from arcfsm.domain.kinds import StreamId
 from arcfsm.journal.chain import Row
 from arcfsm.journal.codec import decode, encode
@@ -35,7 +31,7 @@ def to_row(journaled: JournaledEvent) -> Row:
         event.schema_number,
         journaled.recorded_at,
         journaled.observed_at,
-        journaled.source.value,
+        str(journaled.source),
         journaled.cause,
         journaled.correlation,
         journaled.resource_version,
@@ -48,25 +44,6 @@ def to_row(journaled: JournaledEvent) -> Row:
 def storable(told: str) -> str:
     """Return text that others chose as every database can hold it: PostgreSQL knows no zero character."""
     return told.replace("\0", "\N{REPLACEMENT CHARACTER}") if "\0" in told else told
-
-
-@dataclass(slots=True)
-class _Thawed:
-    """A journaled event while it may still be written to: the same slots, so that it can become one in one step."""
-
-    seq: int
-    turn: int
-    stream: StreamId
-    version: int
-    event: DomainEvent
-    recorded_at: Instant
-    observed_at: Instant | None
-    source: Source
-    cause: int | None
-    correlation: str
-    resource_version: str
-    actor: str
-    epoch: int
 
 
 def from_row(row: Sequence[Any]) -> JournaledEvent:
@@ -88,23 +65,21 @@ def from_row(row: Sequence[Any]) -> JournaledEvent:
         epoch,
         payload,
     ) = row
-    thawed: Any = _Thawed(
-        seq,
-        turn,
-        _STREAMS.get(stream) or _stream(stream),
-        version,
-        decode(event_type, schema, payload),
-        recorded_at,
-        observed_at,
-        _SOURCES.get(source) or _source(source),
-        cause,
-        correlation,
-        resource_version,
-        actor,
-        epoch,
+    return JournaledEvent(
+        seq=seq,
+        turn=turn,
+        stream=_STREAMS.get(stream) or _stream(stream),
+        version=version,
+        event=decode(event_type, schema, payload),
+        recorded_at=recorded_at,
+        observed_at=observed_at,
+        source=_SOURCES.get(source) or _source(source),
+        cause=cause,
+        correlation=correlation,
+        resource_version=resource_version,
+        actor=actor,
+        epoch=epoch,
     )
-    thawed.__class__ = JournaledEvent
-    return cast("JournaledEvent", thawed)
 
 
 def _stream(text: str) -> StreamId:

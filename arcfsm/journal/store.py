@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import islice
 from typing import Any, Final, NamedTuple, Self
 
 import orjson
@@ -17,7 +18,7 @@ from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import Digest, Json
 from arcfsm.domain.kinds import StreamId
 from arcfsm.domain.world import Transition
-from arcfsm.journal.bulk import insert_rows
+from arcfsm.journal.bulk import insert_rows, stored_documents
 from arcfsm.journal.chain import GENESIS, HASHED, chained
 from arcfsm.journal.contents import Shelf
 from arcfsm.journal.database import READS, open_engine, parse_url, shown
@@ -25,10 +26,11 @@ from arcfsm.journal.errors import DeposedError, JournalConflictError, JournalDam
 from arcfsm.journal.migration import require_current, upgrade
 from arcfsm.journal.projection import Fold, first_difference, project, rebuild
 from arcfsm.journal.rows import from_row, to_row
-from arcfsm.journal.tables import DOCUMENTS, EVENTS, METADATA, RESUME_POINTS, SNAPSHOTS, WRITERS
+from arcfsm.journal.tables import EVENTS, METADATA, RESUME_POINTS, SNAPSHOTS, WRITERS
 
 PAGE: Final = 2_000
 """Rows that a reader holds at once."""
+DOCUMENTS_AT_ONCE: Final = 500
 LOCK: Final = 0x617263_66736D
 """PostgreSQL advisory lock of the appender: the letters `arcfsm`."""
 
@@ -214,16 +216,26 @@ class Journal:
 
     def document(self, wanted: Digest) -> Json:
         """Return a document. Raises JournalDamagedError if it is missing or not what its digest says."""
-        with self._reading() as connection:
-            content = connection.scalar(select(DOCUMENTS.c.content).where(DOCUMENTS.c.digest == wanted))
-        if content is None:
+        found = self.documents((wanted,))
+        if wanted not in found:
             raise JournalDamagedError(
                 f"journal {self.where}: document {wanted[:12]}… is missing; run `arcfsm journal verify`"
             )
-        if sha256(content.encode()).hexdigest() != wanted:
-            raise JournalDamagedError(f"journal {self.where}: document {wanted[:12]}… is not what its digest says")
-        value: Json = orjson.loads(content)
-        return value
+        return found[wanted]
+
+    def documents(self, wanted: Iterable[Digest]) -> dict[Digest, Json]:
+        """Return those of the wanted documents that are there. Raises JournalDamagedError for a changed one."""
+        contents: dict[Digest, str] = {}
+        asked = iter(wanted)
+        with self._reading() as connection:
+            while some := list(islice(asked, DOCUMENTS_AT_ONCE)):
+                contents |= stored_documents(connection, some)
+        found: dict[Digest, Json] = {}
+        for name, content in contents.items():
+            if sha256(content.encode()).hexdigest() != name:
+                raise JournalDamagedError(f"journal {self.where}: document {name[:12]}… is not what its digest says")
+            found[name] = orjson.loads(content)
+        return found
 
     def resume_points(self) -> dict[str, str]:
         """Return how far each source was read."""

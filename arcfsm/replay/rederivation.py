@@ -14,7 +14,7 @@ from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.controller import SettingsDeclared
 from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.instant import Instant
-from arcfsm.domain.kinds import StreamId
+from arcfsm.domain.kinds import AggregateKind, StreamId
 from arcfsm.domain.rules import decide
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.turn import Touched
@@ -87,6 +87,9 @@ def _compare(
         if isinstance(journaled.event, Decided):
             recorded[journaled.stream] = journaled
             continue
+        if journaled.stream.kind is not AggregateKind.RUNNER:
+            # Rules read what the others refer to; what a runner carries is compared by digest.
+            world.documents.expect(journaled.event.documents())
         touched.apply(world, journaled)
         if what_if and isinstance(journaled.event, SettingsDeclared):
             world.settings = altered(world.settings, what_if)

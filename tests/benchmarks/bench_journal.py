@@ -15,13 +15,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
 import sqlalchemy
 from bench_path import imported, postgres, retold, timed
+from msgspec.structs import replace
 
 from arcfsm.audit.naming import find_objects
 from arcfsm.audit.timeline import Window, decisions, transitions

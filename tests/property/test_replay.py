@@ -8,11 +8,11 @@ import io
 import os
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from arcfsm.cli.import_command import import_files
 from arcfsm.domain.documents import Documents

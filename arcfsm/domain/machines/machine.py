@@ -60,7 +60,10 @@ class MachineSpec(Generic[S]):
     def step(self, state: str, trigger: str, facts: S) -> str:
         """Return the state after `trigger`, given the facts as they are with the event folded in."""
         for guards, dest in self._table.get((state, trigger), ()):
-            if all(guard(facts) for guard in guards):
+            for guard in guards:
+                if not guard(facts):
+                    break
+            else:
                 return dest
         return state
 

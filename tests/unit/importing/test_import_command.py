@@ -7,12 +7,12 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy
 import typer
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from arcfsm.cli.import_command import import_command
