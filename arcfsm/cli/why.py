@@ -126,7 +126,7 @@ def _chain(chain: tuple[Step, ...], about: StreamId | None) -> Iterator[str]:
 
 
 def _provenance(step: Step) -> str:
-    if step.kind in (Kind.UNKNOWN, Kind.OUTSIDE) or step.seq is None:
+    if step.seq is None:
         return ""
     how = [step.kind.value if not step.by else f"{step.kind.value}, by {step.by}", f"seq {step.seq}"]
     if step.link is Link.RECORDED:

@@ -1,4 +1,4 @@
-"""Replay: one journal gives one sequence of decisions, whatever the hash seed, the database, the batches or the start."""
+"""Replay: one journal gives one sequence of decisions, whatever the hash seed, the database, the batches, the start."""
 
 from __future__ import annotations
 

@@ -5,32 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from arcfsm.audit.agreement.matching import GRACE
+from arcfsm.audit.agreement.matching import ACTIONS, GRACE
 from arcfsm.audit.agreement.signs import places_of, signs_of, type_of
 from arcfsm.audit.past import Past
 from arcfsm.domain.envelope import JournaledEvent, Source
 from arcfsm.domain.events.decision import Decided
-from arcfsm.domain.events.listener import ListenerCreated, ListenerDeletionRequested, ListenerPodCreated
-from arcfsm.domain.events.runner import (
-    RunnerCreated,
-    RunnerDeletionRequested,
-    RunnerFacts,
-    RunnerPodCreated,
-)
-from arcfsm.domain.events.runner_set import RunnerSetCreated, RunnerSetDeletionRequested, RunnerSpecPublished
+from arcfsm.domain.events.listener import ListenerCreated, ListenerPodCreated
+from arcfsm.domain.events.runner import RunnerFacts
+from arcfsm.domain.events.runner_set import RunnerSetCreated
 from arcfsm.domain.kinds import AggregateKind, StreamId
 
-DEEDS: Final = (
-    RunnerCreated,
-    RunnerDeletionRequested,
-    RunnerPodCreated,
-    RunnerSetCreated,
-    RunnerSetDeletionRequested,
-    RunnerSpecPublished,
-    ListenerCreated,
-    ListenerDeletionRequested,
-    ListenerPodCreated,
-)
+DEEDS: Final = (*ACTIONS, RunnerSetCreated, ListenerCreated, ListenerPodCreated)
 """What a controller does after it has decided."""
 DECISIONS_BACK: Final = 16
 """How many decisions of one aggregate are looked at: one pass of a controller is seen as several events."""
@@ -56,16 +41,24 @@ def word_on(past: Past, journaled: JournaledEvent) -> Word | None:
         if asked is not None:
             return asked
         standing += words[:1]
+    if not isinstance(journaled.event, ACTIONS):
+        # Asked for or not: questions to the service, which advice can't get answered, come before it.
+        return None
     return max(standing, key=lambda word: (bool(word.decided.intents), word.journaled.seq), default=None)
 
 
 def _standing(past: Past, stream: StreamId, journaled: JournaledEvent) -> Iterator[Word]:
     """Yield what stood when it was done, and what had stood until shortly before, newest first."""
-    for index, said in enumerate(past.several(stream, (Decided,), journaled.seq, DECISIONS_BACK)):
-        if index and journaled.at - said.at > GRACE:
+    until = journaled.at
+    done = past.latest(journaled.stream, (type(journaled.event),), journaled.seq)
+    for said in past.several(stream, (Decided,), journaled.seq, DECISIONS_BACK):
+        if journaled.at - until > GRACE:
             return
+        until = said.at
         if isinstance(said.event, Decided):
-            yield Word(said, said.event, _asks(past, said.event, journaled))
+            # What was asked for once was done already where the same was seen since.
+            heeded = done is not None and done.seq > said.seq
+            yield Word(said, said.event, not heeded and _asks(past, said.event, journaled))
 
 
 def _asks(past: Past, decided: Decided, journaled: JournaledEvent) -> bool:

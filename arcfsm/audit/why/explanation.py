@@ -42,6 +42,8 @@ class Kind(StrEnum):
     """What is behind it happens outside of what a journal sees."""
     UNKNOWN = "unknown"
     """The journal does not say."""
+    MORE = "more"
+    """The chain is longer than what is told at once."""
 
 
 class Link(StrEnum):
@@ -99,6 +101,8 @@ class Teller:
                 steps += self._end(current, because)
                 break
             current, words, then, link = because.journaled, because.words, because.then, following
+        else:
+            steps.append(Step(kind=Kind.MORE, text=f"it goes on: ask again with --at {current.seq}", link=link))
         return tuple(steps)
 
     def _because(self, journaled: JournaledEvent, then: Finder | None) -> tuple[Because, Link]:
