@@ -35,7 +35,7 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
     pod_wanted: Digest = ""
     """The manifest from which we created the present pod (H18); "" for pods that others created."""
     exits: tuple[Instant, ...] = ()
-    """Times of the latest non-zero exits, newest last, since the last steady run (H27, H28)."""
+    """Times of the latest non-zero exits, newest last (H27, H28)."""
     pods_created: tuple[Instant, ...] = ()
     """Times at which the latest pods appeared, newest last (H18 breaker)."""
     up_since: Instant | None = None
