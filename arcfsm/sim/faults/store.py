@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from arcfsm.sim.api import OWN_CRDS, ApiRequest, ApiResponse, ApiServer, load_crds
+from arcfsm.sim.api.request import private_copy
 from arcfsm.sim.clock import Clock
 from arcfsm.sim.faults.cluster import ClusterRequest, ClusterResponse
 from arcfsm.sim.faults.host import ClusterStore, EventStream
@@ -29,7 +30,8 @@ class SimulatedStore:
     def handle(self, request: ClusterRequest, user: str) -> ClusterResponse:
         """Answer one request."""
         response = self.server.handle(_translate(request, user))
-        return ClusterResponse(response.status, response.body)
+        # A wire hands over copies: what a client does to its own never reaches the store.
+        return ClusterResponse(response.status, private_copy(response.body))
 
     def watch(self, request: ClusterRequest, user: str) -> EventStream | ClusterResponse:
         """Open a watch; a refused one is an answer."""
@@ -65,7 +67,7 @@ def _translate(request: ClusterRequest, user: str) -> ApiRequest:
         request.method,
         request.path,
         request.query,
-        request.body,
+        None if request.body is None else private_copy(request.body),
         content_type=request.content_type,
         user=user,
         groups=_MAY_EVERYTHING,
