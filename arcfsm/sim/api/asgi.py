@@ -42,6 +42,12 @@ class HttpFace:
         self._clock = clock
         self._collects = collects
         self._collection_due = False
+        self._open: set[WatchStream] = set()
+
+    def end(self) -> None:
+        """End all open watches, so that connections can be closed."""
+        for stream in list(self._open):
+            stream.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -82,6 +88,7 @@ class HttpFace:
     async def _stream(self, stream: WatchStream, receive: Receive, send: Send) -> None:
         woken = asyncio.Event()
         stream.notify = woken.set
+        self._open.add(stream)
         gone = asyncio.ensure_future(_disconnected(receive, woken))
         try:
             await send({
@@ -99,6 +106,7 @@ class HttpFace:
             if not gone.done():
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
+            self._open.discard(stream)
             stream.notify = None
             stream.close()
             gone.cancel()

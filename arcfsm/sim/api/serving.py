@@ -38,6 +38,8 @@ LOOPBACK: Final = "127.0.0.1"
 ADMIN: Final = "kubernetes-admin"
 _VALID_DAYS: Final = 365
 _NAME: Final = "arcfsm-sim"
+_LOOK_EVERY_S: Final = 0.05
+_CLOSING_S: Final = 3
 
 
 class WallClock:
@@ -119,7 +121,8 @@ class Service:
         except OSError:
             self._socket.close()
             raise
-        self._servers = [(_uvicorn(HttpFace(self.api, clock, collects=collects), self.certificate), self._socket)]
+        self._face = HttpFace(self.api, clock, collects=collects)
+        self._servers = [(_uvicorn(self._face, self.certificate), self._socket)]
         if self._control is not None:
             self._servers.append((_uvicorn(ControlFace(self.api), None), self._control))
 
@@ -154,21 +157,20 @@ class Service:
         """End serving; may be called from another thread."""
         for server, _ in self._servers:
             server.should_exit = True
-            server.force_exit = True
 
     async def _run(self, started: Callable[[], None]) -> None:
+        servers = [server for server, _ in self._servers]
         running = [asyncio.ensure_future(server.serve(sockets=[taken])) for server, taken in self._servers]
-        while not all(server.started for server, _ in self._servers):
-            if any(task.done() for task in running):
-                break
-            await asyncio.sleep(0.01)
-        else:
-            started()
-        done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        told = False
+        while not any(server.should_exit for server in servers) and not any(task.done() for task in running):
+            if not told and all(server.started for server in servers):
+                told = True
+                started()
+            await asyncio.wait(running, timeout=_LOOK_EVERY_S)
         self.stop()
+        # Watches are answers that never end; left open they would hold the shutdown up.
+        self._face.end()
         await asyncio.gather(*running)
-        for task in done:
-            task.result()
 
 
 def _uvicorn(face: HttpFace | ControlFace, certificate: Certificate | None) -> uvicorn.Server:
@@ -182,7 +184,8 @@ def _uvicorn(face: HttpFace | ControlFace, certificate: Certificate | None) -> u
                 paths[option] = str(path)
         config = uvicorn.Config(
             face, host=LOOPBACK, log_level="error", access_log=False, lifespan="off", http="h11", ws="none",
-            timeout_keep_alive=60, ssl_certfile=paths.get("ssl_certfile"), ssl_keyfile=paths.get("ssl_keyfile"),
+            timeout_keep_alive=60, timeout_graceful_shutdown=_CLOSING_S,
+            ssl_certfile=paths.get("ssl_certfile"), ssl_keyfile=paths.get("ssl_keyfile"),
         )  # fmt: skip
         config.load()
     return uvicorn.Server(config)
