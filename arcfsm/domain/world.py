@@ -7,14 +7,15 @@ forgets what is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heapify, heappush
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from arcfsm.domain import phases
 from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.events import EVENT_TYPES, DomainEvent
 from arcfsm.domain.events.controller import SettingsDeclared, TimerFired
 from arcfsm.domain.events.decision import Decided, IntentSettled, Outcome
 from arcfsm.domain.events.dependent import DependentFacts, DependentGone
@@ -70,28 +71,16 @@ class World(Knowledge):
         self.head = journaled.seq
         self.now = max(self.now, journaled.at)
         self.versions[stream] = journaled.version
-        if isinstance(event, Decided):
-            self._decided(journaled, event)
-        elif isinstance(event, IntentSettled):
-            self._settled(journaled, event)
-        elif isinstance(event, TimerFired):
-            self._woke(event)
-        elif isinstance(event, DependentFacts):
-            self._depend(event)
-        elif isinstance(event, DependentGone):
-            self.dependents.pop(DependentKey(event.kind, event.namespace, event.name), None)
-        elif isinstance(event, SettingsDeclared):
-            self.settings, self.advisory = event.settings, event.advisory
-            self.memo.forget()
-        elif stream.kind is AggregateKind.RUNNER:
-            return self._runner(journaled)
-        elif stream.kind is AggregateKind.RUNNER_SET:
-            return self._runner_set(journaled)
-        elif stream.kind is AggregateKind.LISTENER:
-            return self._listener(journaled)
-        elif stream.kind is AggregateKind.SCALE_SET:
-            return self._scale_set(journaled)
-        return None
+        apart = self._APART.get(type(event))
+        if apart is not None:
+            apart(self, journaled, event)
+            return None
+        fold = self._FOLDS.get(stream.kind)
+        return None if fold is None else fold(self, journaled)
+
+    def _declared(self, _journaled: JournaledEvent, event: SettingsDeclared) -> None:
+        self.settings, self.advisory = event.settings, event.advisory
+        self.memo.forget()
 
     def _scale_set(self, journaled: JournaledEvent) -> Transition | None:
         uid, event = journaled.stream.uid, journaled.event
@@ -250,7 +239,7 @@ class World(Knowledge):
             became = (runner_set.runner_spec, runner_set.runner_metadata)
             self.runner_sets[stream.uid] = replace(runner_set, published=content, published_as=became)
 
-    def _depend(self, event: DependentFacts) -> None:
+    def _depend(self, _journaled: JournaledEvent, event: DependentFacts) -> None:
         key = DependentKey(event.kind, event.namespace, event.name)
         self.dependents[key] = Dependent(**event.__dict__)
         if event.kind is Kind.SECRET and event.name.endswith(LISTENER_CONFIG_SUFFIX):
@@ -296,11 +285,37 @@ class World(Knowledge):
             self._listeners_of.assign(listener.uid, owner, _rank(listener))
             self._name(StreamId(AggregateKind.LISTENER, listener.uid), listener)
 
-    def _woke(self, event: TimerFired) -> None:
+    def _undepend(self, _journaled: JournaledEvent, event: DependentGone) -> None:
+        self.dependents.pop(DependentKey(event.kind, event.namespace, event.name), None)
+
+    def _woke(self, _journaled: JournaledEvent, event: TimerFired) -> None:
         """A moment that was waited for is over; one that is still to come stays."""
         answer = self.answers.get(event.target)
         if answer is not None and answer.wake_at is not None and answer.wake_at <= event.due_at:
             self.answers[event.target] = answer._replace(wake_at=None)
+
+    # Looked up by type and kind: every event passes here.
+
+    _APART: ClassVar[dict[type[DomainEvent], Callable[[World, JournaledEvent, Any], None]]] = {
+        cls: change
+        for base, change in (
+            (Decided, _decided),
+            (IntentSettled, _settled),
+            (TimerFired, _woke),
+            (DependentFacts, _depend),
+            (DependentGone, _undepend),
+            (SettingsDeclared, _declared),
+        )
+        for cls in EVENT_TYPES.values()
+        if issubclass(cls, base)
+    }
+    """What is no event of an aggregate's own fold, whatever its stream."""
+    _FOLDS: ClassVar[dict[AggregateKind, Callable[[World, JournaledEvent], Transition | None]]] = {
+        AggregateKind.RUNNER: _runner,
+        AggregateKind.RUNNER_SET: _runner_set,
+        AggregateKind.LISTENER: _listener,
+        AggregateKind.SCALE_SET: _scale_set,
+    }
 
 
 _OF_PODS: Final = (RunnerPodFacts, RunnerPodGone, ListenerPodFacts, ListenerPodGone)
