@@ -24,8 +24,10 @@ from arcfsm.journal.tables import EVENTS, GAPS, OBJECTS
 
 _COLUMNS: Final = tuple(EVENTS.c[name] for name in HASHED)
 NEARBY_EVENTS: Final = 5_000
-"""How many events back a cause is looked for among other objects of the scale set. The streams of the object itself
-and of its owners are read as far back as it takes."""
+"""How many events back a cause is looked for among other objects of the scale set."""
+STREAM_EVENTS: Final = 5_000
+"""How many events of one object are looked through for one of some type. No index knows types: a runner set may have
+lived through a million events without the one that is asked for. When an object was first seen is found at any age."""
 
 Types = tuple[type[DomainEvent], ...]
 
@@ -36,19 +38,31 @@ class Past:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._names: dict[StreamId, tuple[str, str]] = {}
+        self._reaches: dict[tuple[StreamId, int], int] = {}
 
     def event(self, seq: int) -> JournaledEvent | None:
         """Return one event."""
         return self._first(select(*_COLUMNS).where(EVENTS.c.seq == seq))
 
     def latest(self, stream: StreamId, types: Types, before: int) -> JournaledEvent | None:
-        """Return the latest event of these types in a stream, before a seq."""
-        query = _of_stream(stream, types, before).order_by(EVENTS.c.version.desc()).limit(1)
-        return self._first(query)
+        """Return the latest event of these types in a stream, before a seq, not far back; a birth at any age."""
+        found = next(self.several(stream, types, before, 1), None)
+        if found is not None or self._reach(stream, before) <= STREAM_EVENTS:
+            return found
+        birth = self.birth(stream)
+        return birth if birth is not None and birth.seq < before and isinstance(birth.event, types) else None
 
     def several(self, stream: StreamId, types: Types, before: int, count: int) -> Iterator[JournaledEvent]:
-        """Yield the latest events of these types in a stream, before a seq, newest first."""
-        query = _of_stream(stream, types, before).order_by(EVENTS.c.version.desc()).limit(count)
+        """Yield the latest events of these types in a stream, before a seq, newest first, not far back."""
+        reach = self._reach(stream, before)
+        query = (
+            select(*_COLUMNS)
+            .where(EVENTS.c.stream == str(stream), EVENTS.c.version <= reach, EVENTS.c.version > reach - STREAM_EVENTS)
+            .order_by(EVENTS.c.version.desc())
+            .limit(count)
+        )
+        if types:
+            query = query.where(EVENTS.c.type.in_(_names(types)))
         for row in self._journal.rows(query):
             yield from_row(Row(*row))
 
@@ -134,15 +148,32 @@ class Past:
         found = self._journal.document(digest) if digest else None
         return found if isinstance(found, Mapping) else EMPTY
 
+    def _reach(self, stream: StreamId, before: int) -> int:
+        """Return the version of the last event of a stream before a seq; 0 where there is none."""
+        known = self._reaches.get((stream, before))
+        if known is None:
+            known = self._reaches[stream, before] = self._find_reach(stream, before)
+        return known
+
+    def _find_reach(self, stream: StreamId, before: int) -> int:
+        # Versions grow with seq and have no gaps, so that the index by version serves to find a seq, too.
+        places = select(EVENTS.c.version, EVENTS.c.seq).where(EVENTS.c.stream == str(stream))
+        newest = self._journal.rows(places.order_by(EVENTS.c.version.desc()).limit(1))
+        if not newest or newest[0].seq < before:
+            return newest[0].version if newest else 0
+        low, high = 0, newest[0].version
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._journal.rows(places.where(EVENTS.c.version == middle))[0].seq < before:
+                low = middle
+            else:
+                high = middle
+        return low
+
     def _first(self, query: Select[Any]) -> JournaledEvent | None:
         for row in self._journal.rows(query):
             return from_row(Row(*row))
         return None
-
-
-def _of_stream(stream: StreamId, types: Types, before: int) -> Select[Any]:
-    query = select(*_COLUMNS).where(EVENTS.c.stream == str(stream), EVENTS.c.seq < before)
-    return query.where(EVENTS.c.type.in_(_names(types))) if types else query
 
 
 def _covers(scope: str, stream: StreamId) -> bool:

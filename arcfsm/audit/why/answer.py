@@ -57,7 +57,8 @@ def explain(journal: Journal, known: Known, seq: int, stalls: Sequence[Stall] = 
     """Explain how an object came to be what it is after the event `seq`. `stalls` are those that hold it there."""
     past = Past(journal)
     teller = Teller(past)
-    standing = _standing(journal, known.stream, seq)
+    last = next(past.several(known.stream, (), seq + 1, 1), None)
+    standing = _standing(journal, known.stream, seq if last is None else last.seq)
     head = past.event(standing.seq) if standing else _latest(past, known.stream, seq)
     chain = teller.chain(head) if head is not None else ()
     return Explanation(

@@ -78,7 +78,7 @@ def _deletion(past: Past, journaled: JournaledEvent) -> Because:
     if wish is not None and isinstance(wish.event, RunnerSetScaled):
         there = len(past.living(AggregateKind.RUNNER, journaled.correlation, wish.seq))
         if there > wish.event.replicas:
-            return Cause(wish, note=f"{there} runners were there")
+            return Cause(wish, note=f"{there} runner{' was' if there == 1 else 's were'} there")
     return follow(spec) if newer else None
 
 
@@ -166,6 +166,8 @@ def _spec(past: Past, journaled: JournaledEvent) -> Because:
     owner = StreamId(AggregateKind.RUNNER_SET, facts.owner_uid)
     published = past.latest(owner, (RunnerSpecPublished, RunnerSetCreated, RunnerSetObserved), journaled.seq)
     if published is not None and isinstance(published.event, RunnerSetFacts):
+        if published.event.actionable_revision != facts.revision:
+            return None
         return Cause(published, words="it got this spec when it was made")
     return follow(published)
 
