@@ -136,9 +136,10 @@ def first_difference(connection: Connection, events: Iterable[JournaledEvent], f
     for table in (TRANSITIONS, DECISIONS, EFFECTS, GAPS):
         if beyond := connection.scalar(select(func.min(table.c.seq)).where(table.c.seq > last)):
             return f"{table.name} has a row for event {beyond}, which is not in the journal"
-    for row in connection.execution_options(yield_per=_BATCH).execute(select(OBJECTS)):
-        if objects.pop(row.stream, None) != list(row[1:]):
-            return f"objects says something else about {row.stream} than its events"
+    with connection.execution_options(yield_per=_BATCH).execute(select(OBJECTS)) as stored:
+        for row in stored:
+            if objects.pop(row.stream, None) != list(row[1:]):
+                return f"objects says something else about {row.stream} than its events"
     return f"objects lacks {min(objects)}" if objects else ""
 
 

@@ -214,6 +214,19 @@ class Journal:
             else:
                 lower = key > rows[-1][position]
 
+    def seq_at(self, moment: Instant) -> int:
+        """Return the seq of the last event that had happened by a moment; 0 if none had.
+
+        Events stand in the order in which they were learned, which is that of their times but for late ones: the
+        answer is the end of the longest beginning that holds nothing later.
+        """
+        at = func.coalesce(EVENTS.c.observed_at, EVENTS.c.recorded_at)
+        # Not the bare column: both databases would walk the whole table in its order instead of the index of times.
+        later = select(func.min(EVENTS.c.seq + 0)).where(at > moment)
+        with self._reading() as connection:
+            first_later = connection.scalar(later)
+        return self.head.seq if first_later is None else int(first_later) - 1
+
     def document(self, wanted: Digest) -> Json:
         """Return a document. Raises JournalDamagedError if it is missing or not what its digest says."""
         found = self.documents((wanted,))

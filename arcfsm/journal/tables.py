@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, MetaData, SmallInteger, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
 
 METADATA: Final = MetaData()
 
@@ -33,6 +45,7 @@ EVENTS: Final = Table(
     Column("prev_hash", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
     Index("events_stream", "stream", "version", unique=True),
+    Index("events_at", text("coalesce(observed_at, recorded_at)")),
 )
 
 DOCUMENTS: Final = Table(

@@ -174,7 +174,7 @@ def test_migrations_go_down_and_up_again(journal_url):
     assert schema_of(journal_url) == ""
     with Journal.open(journal_url, create=True) as opened:
         assert opened.head.seq == 0
-    assert schema_of(journal_url) == "0001"
+    assert schema_of(journal_url) == "0002"
 
 
 def test_several_processes_may_upgrade_at_once(journal_url):
