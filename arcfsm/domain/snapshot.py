@@ -65,7 +65,9 @@ def freeze(world: World) -> bytes:
             answers=[(str(stream), *world.answers[stream]) for stream in sorted(world.answers)],
             versions=[(str(stream), world.versions[stream]) for stream in sorted(world.versions)],
             closed=[str(stream) for stream in world.closed],
-        )
+        ),
+        # What the service answered reads the same in another order.
+        order="deterministic",
     )
 
 

@@ -61,6 +61,8 @@ class Condition:
     kind: type
     check: Callable[..., Finding | None]
     evidence: tuple[str, ...]
+    begins: tuple[str, ...]
+    """Those of the evidence with which it may begin; needed where the scan starts from a snapshot."""
 
 
 CONDITIONS: Final[dict[str, Condition]] = {}
@@ -69,13 +71,17 @@ CONDITIONS: Final[dict[str, Condition]] = {}
 F = TypeVar("F", bound=Callable[..., Finding | None])
 
 
-def condition(name: str, meaning: str, kind: type, *evidence: str) -> Callable[[F], F]:
-    """Enter a check into the list. `evidence` names event types; the latest of each is shown."""
+def condition(name: str, meaning: str, kind: type, *evidence: str, begins: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Enter a check into the list.
+
+    `evidence` names event types; the latest of each is shown. `begins` names those of them with which the condition
+    may begin, where not all do.
+    """
 
     def enter(check: F) -> F:
         if name in CONDITIONS:
             raise ValueError(f"two conditions are called {name}")
-        CONDITIONS[name] = Condition(name, meaning, kind, check, evidence)
+        CONDITIONS[name] = Condition(name, meaning, kind, check, evidence, begins or evidence)
         return check
 
     return enter

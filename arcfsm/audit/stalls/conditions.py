@@ -34,6 +34,7 @@ def _idle_floor(world: World, scale_set: ScaleSet) -> str:
     "ListenerGone",
     "RunnerPodTerminated",
     "RunnerSetPhaseChanged",
+    begins=("ListenerGone",),
 )
 def no_listener(world: World, scale_set: ScaleSet, now: Instant) -> Finding | None:
     """A parked scale set has its listener switched off on purpose; that is no stall."""

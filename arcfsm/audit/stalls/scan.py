@@ -52,8 +52,9 @@ class Scan:
                 if finding is not None:
                     seen = {kind: found for kind in one.evidence if (found := latest(stream, kind)) is not None}
                     self._latest |= {(str(stream), kind): seq for kind, (seq, _) in seen.items()}
-                    since = max((at for _, at in seen.values()), default=self.world.now)
-                    self._open[one.name, stream] = _Open(finding, finding.since or since, self._evidence(one, stream))
+                    began = [at for kind, (_, at) in seen.items() if kind in one.begins] or [self.world.now]
+                    since = max(began) if finding.since is None else finding.since
+                    self._open[one.name, stream] = _Open(finding, since, self._evidence(one, stream))
 
     def take(self, turn: Iterable[JournaledEvent]) -> None:
         """Fold one turn and look at what it touched."""
