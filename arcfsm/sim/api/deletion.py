@@ -47,7 +47,7 @@ class Step:
 
 def options_from(query: dict[str, str], body: Any, group_version: str) -> DeleteOptions:
     """Read the options of a DELETE; a body replaces what the query says. Raises ApiFailure."""
-    if isinstance(body, dict) and body:
+    if isinstance(body, dict):
         return _from_body(body, group_version)
     grace = query.get("gracePeriodSeconds")
     if grace is not None:

@@ -71,7 +71,7 @@ def charge(store: Store, resource: ResourceType, item: Item, namespace: str, *, 
         status = quota.get("status") or {}
         hard = status.get("hard") or {}
         covered = sorted(name for name in hard if name in wanted)
-        if not covered:
+        if not covered or not _in_scope(quota["spec"], resource, item):
             continue
         name = quota["metadata"]["name"]
         refuse = _Refusal(resource, item, name)
@@ -94,6 +94,27 @@ def charge(store: Store, resource: ResourceType, item: Item, namespace: str, *, 
     if not dry:
         for key, quota in writes:
             store.put(QUOTAS.table, key, quota)
+
+
+def _in_scope(spec: Item, resource: ResourceType, item: Item) -> bool:
+    """Whether a quota's scopes select an object; scopes are about pods only."""
+    scopes = list(spec.get("scopes") or ())
+    selector = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    scopes += [each["scopeName"] for each in selector if each.get("operator") == "Exists"]
+    if not scopes:
+        return True
+    if resource.kind != "Pod" or resource.custom:
+        return False
+    limited = item["spec"].get("activeDeadlineSeconds") is not None
+    best_effort = item["status"].get("qosClass") == "BestEffort"
+    holds = {
+        "Terminating": limited,
+        "NotTerminating": not limited,
+        "BestEffort": best_effort,
+        "NotBestEffort": not best_effort,
+        "PriorityClass": bool(item["spec"].get("priorityClassName")),
+    }
+    return all(holds.get(scope, False) for scope in scopes)
 
 
 class _Refusal:

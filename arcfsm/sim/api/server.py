@@ -27,6 +27,7 @@ from arcfsm.sim.api.failure import (
     method_not_allowed,
     no_such_page,
     no_such_resource,
+    not_acceptable,
     not_found,
     success,
     verb_not_supported,
@@ -37,7 +38,7 @@ from arcfsm.sim.api.kinds import CRDS, VIRTUAL, Catalogue, ResourceType
 from arcfsm.sim.api.listing import ListOptions, list_items, read_options, read_version
 from arcfsm.sim.api.rbac import Attributes, Authorizer, Identity
 from arcfsm.sim.api.rendering import View
-from arcfsm.sim.api.request import JSON, YAML, ApiRequest, ApiResponse, JsonObject
+from arcfsm.sim.api.request import JSON, PROTOBUF, YAML, ApiRequest, ApiResponse, JsonObject
 from arcfsm.sim.api.routing import Route, parse_path
 from arcfsm.sim.api.selectors import parse_selector
 from arcfsm.sim.api.starting import starting_objects
@@ -49,6 +50,8 @@ from arcfsm.sim.clock import Clock
 
 _CREATED: Final = 201
 _ACCEPTS_MAX: Final = 256
+META_GROUP: Final = "meta.k8s.io"
+_MEDIA: Final = (JSON, YAML, PROTOBUF, "application/*", "*/*")
 
 
 class Interceptor(Protocol):
@@ -403,18 +406,20 @@ def _options_body(body: Any) -> Any:
 
 @lru_cache(maxsize=_ACCEPTS_MAX)
 def _form(accept: str) -> str:
-    for choice in accept.split(","):
+    """Find the form a client takes, its first choice first. Raises ApiFailure when there is none."""
+    for choice in accept.split(",") if accept else [JSON]:
         media, *parameters = (part.strip() for part in choice.split(";"))
         wanted = dict(parameter.partition("=")[::2] for parameter in parameters)
         shape = wanted.get("as", "")
-        if media == JSON and wanted.get("g", "meta.k8s.io") == "meta.k8s.io":
-            if shape.startswith("PartialObjectMetadata"):
-                return "partial"
-            if shape == "Table" and wanted.get("v") in {"v1", "v1beta1"}:
-                return "table"
-        if media in {JSON, "*/*"} and not shape:
+        if not shape and media in _MEDIA:
             return "whole"
-    return "whole"
+        if media not in _MEDIA or wanted.get("g", META_GROUP) != META_GROUP:
+            continue
+        if shape.startswith("PartialObjectMetadata"):
+            return "partial"
+        if shape == "Table" and wanted.get("v") in {"v1", "v1beta1"}:
+            return "table"
+    raise not_acceptable((JSON, YAML, PROTOBUF))
 
 
 def _refused(failure: ApiFailure, request: ApiRequest) -> ApiResponse:

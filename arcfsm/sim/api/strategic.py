@@ -1,7 +1,7 @@
 """Strategic merge patches of built-in kinds: lists merge by a key of their type, with directives in the patch.
 
 What merges how is part of the shapes (`core_types.txt`): lists with a merge key, sets of strings; everything else is
-replaced as a whole. New elements of a keyed list come before the ones that were there.
+replaced as a whole. New elements come before the ones that were there, which keep their order.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _merged(field: Field | None, old: Any, new: Any) -> Any:
     if isinstance(new, list) and field is not None and field.merge_key is not None:
         if field.merge_key == "":
             kept = list(old or [])
-            return kept + [item for item in new if item not in kept]
+            return _interleaved([item for item in kept if item not in new], list(dict.fromkeys(new)), kept, "")
         return _merged_list(inner, field.merge_key, list(old or []), new)
     if isinstance(new, list) and any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" for item in new):
         return [item for item in new if not (isinstance(item, dict) and _DIRECTIVE in item)]
@@ -67,22 +67,36 @@ def _merged(field: Field | None, old: Any, new: Any) -> Any:
 def _merged_list(struct: Struct | None, key: str, old: list[Any], new: list[Any]) -> list[Any]:
     if any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" and len(item) == 1 for item in new):
         return [item for item in new if _DIRECTIVE not in item]
-    added: list[Any] = []
+    order = list(old)
+    patched: list[Any] = []
     for item in new:
         if not isinstance(item, dict) or key not in item:
             parts = sorted(item.items()) if isinstance(item, dict) else []
             shown = " ".join(f"{name}:{value}" for name, value in parts)
             raise internal(f"map: map[{shown}] does not contain declared merge key: {key}")
-        place = next((index for index, each in enumerate(old) if each.get(key) == item[key]), None)
-        if item.get(_DIRECTIVE) == "delete":
-            old = [each for each in old if each.get(key) != item[key]]
-        elif place is None:
-            added.append(strategic_merge(struct, {}, item))
-        elif item.get(_DIRECTIVE) == "replace":
-            old[place] = {name: value for name, value in item.items() if name != _DIRECTIVE}
-        else:
-            old[place] = strategic_merge(struct, old[place], item)
-    return added + old
+        present: dict[str, Any] = next((each for each in old if each.get(key) == item[key]), {})
+        old = [each for each in old if each.get(key) != item[key]]
+        if item.get(_DIRECTIVE) == "replace":
+            patched.append({name: value for name, value in item.items() if name != _DIRECTIVE})
+        elif item.get(_DIRECTIVE) != "delete":
+            patched.append(strategic_merge(struct, present, item))
+    return _interleaved(old, patched, order, key)
+
+
+def _interleaved(kept: list[Any], patched: list[Any], order: list[Any], key: str) -> list[Any]:
+    """Join what only the server had with what the patch names: known elements keep their order, new ones come first."""
+
+    def identity(item: Any) -> Any:
+        return item.get(key) if key else item
+
+    places = {identity(item): index for index, item in reversed(list(enumerate(order)))}
+    made: list[Any] = []
+    left, right = list(kept), list(patched)
+    while left and right:
+        ours, theirs = places.get(identity(left[0])), places.get(identity(right[0]))
+        earlier = ours is not None and theirs is not None and ours < theirs
+        made.append((left if earlier else right).pop(0))
+    return made + left + right
 
 
 def _ordered(field: Field | None, items: list[Any], order: list[Any]) -> list[Any]:

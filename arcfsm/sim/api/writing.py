@@ -425,7 +425,8 @@ class Writer:
             try:
                 raw, repeated = read_json(raw)
             except JsonFault as fault:
-                raise bad_request(f"error decoding patch: {fault}") from fault
+                told = str(fault) if kind == STRATEGIC_PATCH else f"error decoding patch: {fault}"
+                raise bad_request(told) from fault
         if kind != JSON_PATCH and not isinstance(raw, dict):
             found = {list: "array", str: "string", bool: "bool", type(None): "null"}.get(type(raw), "number")
             told = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
