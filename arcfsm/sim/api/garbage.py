@@ -17,7 +17,8 @@ from arcfsm.sim.api.failure import ApiFailure
 from arcfsm.sim.api.kinds import NAMESPACES, NEW_EVENTS, Catalogue, ResourceType
 from arcfsm.sim.api.rbac import ADMIN_USER, Identity
 from arcfsm.sim.api.store import Change, Store
-from arcfsm.sim.api.writing import Target, Writer
+from arcfsm.sim.api.target import Target
+from arcfsm.sim.api.writing import Writer
 
 Item = dict[str, Any]
 Place = tuple[str, str]

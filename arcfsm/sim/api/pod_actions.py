@@ -9,7 +9,8 @@ from arcfsm.sim.api.failure import bad_request, conflict, not_found, success
 from arcfsm.sim.api.kinds import PODS
 from arcfsm.sim.api.shapes import STRUCTS, DecodeFault, Trace, read_object
 from arcfsm.sim.api.store import Store
-from arcfsm.sim.api.writing import Target, Writer
+from arcfsm.sim.api.target import Target
+from arcfsm.sim.api.writing import Writer
 from arcfsm.sim.clock import Clock, timestamp
 
 Item = dict[str, Any]

@@ -5,13 +5,18 @@ Stored objects are shared, so a view that needs another form builds one and leav
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from arcfsm.domain.instant import SECOND, Instant, parse_instant
-from arcfsm.sim.api.failure import bad_request
+from arcfsm.sim.api.failure import bad_request, not_acceptable
 from arcfsm.sim.api.kinds import NEW_EVENTS, PrinterColumn, ResourceType
 from arcfsm.sim.api.new_events import to_new_event
+from arcfsm.sim.api.request import JSON, PROTOBUF, YAML
 
+_ACCEPTS_MAX: Final = 256
+_META_GROUP: Final = "meta.k8s.io"
+_MEDIA: Final = (JSON, YAML, PROTOBUF, "application/*", "*/*")
 META_VERSION: Final = "meta.k8s.io/v1"
 _BOOKMARK_BODIES: Final[dict[str, dict[str, Any]]] = {
     "Pod": {"spec": {"containers": None}, "status": {}},
@@ -46,6 +51,24 @@ _CORE_COLUMNS: Final[dict[str, tuple[PrinterColumn, ...]]] = {
     "RoleBinding": (PrinterColumn("Role", "string", ("roleRef", "name")),),
 }  # fmt: skip
 _AGE: Final = PrinterColumn("Age", "date", ("metadata", "creationTimestamp"))
+
+
+@lru_cache(maxsize=_ACCEPTS_MAX)
+def accepted_form(accept: str) -> str:
+    """Find the form a client takes, its first choice first. Raises ApiFailure when there is none."""
+    for choice in accept.split(",") if accept else [JSON]:
+        media, *parameters = (part.strip() for part in choice.split(";"))
+        wanted = dict(parameter.partition("=")[::2] for parameter in parameters)
+        shape = wanted.get("as", "")
+        if not shape and media in _MEDIA:
+            return "whole"
+        if media not in _MEDIA or wanted.get("g", _META_GROUP) != _META_GROUP:
+            continue
+        if shape.startswith("PartialObjectMetadata"):
+            return "partial"
+        if shape == "Table" and wanted.get("v") in {"v1", "v1beta1"}:
+            return "table"
+    raise not_acceptable((JSON, YAML, PROTOBUF))
 
 
 class View:

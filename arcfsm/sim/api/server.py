@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Final, Protocol
 
 import orjson
@@ -27,7 +26,6 @@ from arcfsm.sim.api.failure import (
     method_not_allowed,
     no_such_page,
     no_such_resource,
-    not_acceptable,
     not_found,
     success,
     verb_not_supported,
@@ -37,21 +35,19 @@ from arcfsm.sim.api.garbage import GarbageCollector
 from arcfsm.sim.api.kinds import CRDS, VIRTUAL, Catalogue, ResourceType
 from arcfsm.sim.api.listing import ListOptions, list_items, read_options, read_version
 from arcfsm.sim.api.rbac import Attributes, Authorizer, Identity
-from arcfsm.sim.api.rendering import View
-from arcfsm.sim.api.request import JSON, PROTOBUF, YAML, ApiRequest, ApiResponse, JsonObject
+from arcfsm.sim.api.rendering import View, accepted_form
+from arcfsm.sim.api.request import JSON, YAML, ApiRequest, ApiResponse, JsonObject
 from arcfsm.sim.api.routing import Route, parse_path
 from arcfsm.sim.api.selectors import parse_selector
 from arcfsm.sim.api.starting import starting_objects
 from arcfsm.sim.api.store import Change, Snapshot, Store
+from arcfsm.sim.api.target import Target
 from arcfsm.sim.api.watching import WatchStream
 from arcfsm.sim.api.wire_json import JsonFault, read_json
-from arcfsm.sim.api.writing import Target, Writer
+from arcfsm.sim.api.writing import Writer
 from arcfsm.sim.clock import Clock
 
 _CREATED: Final = 201
-_ACCEPTS_MAX: Final = 256
-META_GROUP: Final = "meta.k8s.io"
-_MEDIA: Final = (JSON, YAML, PROTOBUF, "application/*", "*/*")
 
 
 class Interceptor(Protocol):
@@ -272,7 +268,7 @@ class ApiServer(TypedCalls):
         return listed
 
     def _view(self, resource: ResourceType, request: ApiRequest) -> View:
-        form = _form(request.accept)
+        form = accepted_form(request.accept)
         return View(resource, form, request.query.get("includeObject", ""), self._clock.now())
 
     # --- watches -----------------------------------------------------------------------------------------------------
@@ -402,24 +398,6 @@ def _parsed(body: Any) -> Any:
 
 def _options_body(body: Any) -> Any:
     return None if body is None or body == b"" else _parsed(body)
-
-
-@lru_cache(maxsize=_ACCEPTS_MAX)
-def _form(accept: str) -> str:
-    """Find the form a client takes, its first choice first. Raises ApiFailure when there is none."""
-    for choice in accept.split(",") if accept else [JSON]:
-        media, *parameters = (part.strip() for part in choice.split(";"))
-        wanted = dict(parameter.partition("=")[::2] for parameter in parameters)
-        shape = wanted.get("as", "")
-        if not shape and media in _MEDIA:
-            return "whole"
-        if media not in _MEDIA or wanted.get("g", META_GROUP) != META_GROUP:
-            continue
-        if shape.startswith("PartialObjectMetadata"):
-            return "partial"
-        if shape == "Table" and wanted.get("v") in {"v1", "v1beta1"}:
-            return "table"
-    raise not_acceptable((JSON, YAML, PROTOBUF))
 
 
 def _refused(failure: ApiFailure, request: ApiRequest) -> ApiResponse:

@@ -20,7 +20,7 @@ HISTORY_MAX: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One write: the object before and after it. Of a removal `before` carries the removal's own version."""
+    """One write: the object before it, the object after it, and the version it made."""
 
     version: int
     key: str

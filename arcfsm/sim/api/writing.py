@@ -7,14 +7,14 @@ ways. A write that changes nothing is not a write: no new version, no event.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any, Final
 
 import orjson
 
 from arcfsm.sim.api import admission, core_rules, metadata, quota
 from arcfsm.sim.api.bodies import Reader, check_options, check_type, media_type, parse
+from arcfsm.sim.api.composing import composed, schema_faults, update_faults
 from arcfsm.sim.api.custom_resources import accepted
 from arcfsm.sim.api.defaulting import quality_of_service
 from arcfsm.sim.api.deletion import DeleteOptions, check_preconditions, leaves_with, plan
@@ -44,12 +44,12 @@ from arcfsm.sim.api.kinds import (
 )
 from arcfsm.sim.api.new_events import check_new_event
 from arcfsm.sim.api.patching import json_patch, merge_patch
-from arcfsm.sim.api.pod_rules import check_pod_status, check_pod_update, pod_warnings
-from arcfsm.sim.api.rbac import Attributes, Authorizer, Identity, describe
+from arcfsm.sim.api.pod_rules import pod_warnings
+from arcfsm.sim.api.rbac import Attributes, Authorizer, describe
 from arcfsm.sim.api.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, ApiRequest
 from arcfsm.sim.api.store import Store, object_key
 from arcfsm.sim.api.strategic import strategic_merge
-from arcfsm.sim.api.structural import check
+from arcfsm.sim.api.target import Target
 from arcfsm.sim.api.wire_json import JsonFault, read_json
 from arcfsm.sim.clock import Clock, timestamp
 
@@ -58,29 +58,6 @@ Item = dict[str, Any]
 STORED_MAX: Final = 1536 * 1024
 _SIZE_HINT: Final = 4096
 """Bodies whose text is shorter cannot be too large to store."""
-
-
-@dataclass
-class Target:
-    """What a request writes to, and for whom."""
-
-    resource: ResourceType
-    namespace: str
-    name: str
-    subresource: str
-    identity: Identity
-    query: Mapping[str, str]
-    warnings: list[str] = field(default_factory=list)
-
-    @property
-    def dry(self) -> bool:
-        """Whether nothing is to be stored."""
-        return "dryRun" in self.query
-
-    @property
-    def key(self) -> str:
-        """The key of the object."""
-        return object_key(self.namespace, self.name)
 
 
 class Writer:
@@ -183,30 +160,8 @@ class Writer:
         if resource is NEW_EVENTS:
             return causes + check_new_event(item)
         if resource.custom:
-            return causes + self._schema_faults(resource, item)
+            return causes + schema_faults(resource, item)
         return causes + core_rules.check(item)
-
-    def _schema_faults(self, resource: ResourceType, item: Item, before: Item | None = None) -> list[Cause]:
-        causes: list[Cause] = []
-        if item["kind"] != resource.kind:
-            causes.append(wrong("kind", metadata.quoted(item["kind"]), f"must be {resource.kind}"))
-            return causes
-        schema = resource.schema
-        if schema is None:
-            return causes
-        properties = schema.get("properties") or {}
-        has_status = "status" in resource.subresources
-        rest = {
-            name: value
-            for name, value in item.items()
-            if name not in {"apiVersion", "kind", "metadata"}
-            and not (has_status and name == "status")
-            and (before is None or value is not before.get(name))
-        }
-        needed = [name for name in schema.get("required") or () if name not in {"apiVersion", "kind", "metadata"}]
-        root = {**schema, "required": [name for name in needed if name not in item], "properties": properties}
-        check(rest, root, "", "", causes)
-        return causes
 
     def _check_grant(self, target: Target, item: Item) -> None:
         """Refuse to hand out rights the user does not have. Raises ApiFailure."""
@@ -284,10 +239,10 @@ class Writer:
                 raise invalid(resource.group, resource.plural, target.name, [cause])
         elif wanted != before["metadata"]["resourceVersion"]:
             raise modified(resource.group, resource.plural, target.name)
-        after = self._composed(target, item, before)
+        after = composed(target, item, before)
         if resource in {ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS} and _differs(after, before):
             self._check_grant(target, after)
-        causes = self._update_faults(target, after, before)
+        causes = update_faults(target, after, before)
         if causes:
             raise invalid(resource.group, after["kind"], target.name, causes)
         target.warnings += metadata.finalizer_warnings(resource, after["metadata"], before["metadata"])
@@ -309,83 +264,6 @@ class Writer:
         if resource is CRDS:
             self.defined(stored)
         return stored
-
-    def _composed(self, target: Target, item: Item, before: Item) -> Item:
-        """Return what an update makes of an object: only what this path may change."""
-        resource = target.resource
-        kept = before["metadata"]
-        if target.subresource == "status":
-            return self._with_status(resource, item, before)
-        if target.subresource == "finalize":
-            finalizers = (item.get("spec") or {}).get("finalizers") or []
-            spec = {name: value for name, value in before["spec"].items() if name != "finalizers"}
-            return {**before, "spec": {**spec, "finalizers": finalizers} if finalizers else spec}
-        made, warning = metadata.fold_owners(item["metadata"])
-        if warning:
-            target.warnings.append(warning)
-        carried = metadata.carried_over(made, kept)
-        after = {**item, "metadata": carried}
-        if resource is CRDS:
-            names = (before.get("status") or {}).get("acceptedNames") or {}
-            after["spec"] = {**after.get("spec", {}), "names": {**names, **after.get("spec", {}).get("names", {})}}
-        if "status" in resource.subresources:
-            after.pop("status", None)
-            if "status" in before:
-                after["status"] = before["status"]
-        if resource.counts_generations and self._changes_spec(resource, after, before):
-            carried["generation"] = kept.get("generation", 0) + 1
-        return after
-
-    def _with_status(self, resource: ResourceType, item: Item, before: Item) -> Item:
-        after = {name: value for name, value in before.items() if name != "status"}
-        if "status" in item:
-            after["status"] = item["status"]
-        if resource.custom:
-            kind = item["kind"]
-            return after if kind == resource.kind else {**after, "kind": kind}
-        carried = metadata.carried_over(item["metadata"], before["metadata"])
-        if resource is PODS:
-            carried.pop("ownerReferences", None)
-            if "ownerReferences" in before["metadata"]:
-                carried["ownerReferences"] = before["metadata"]["ownerReferences"]
-            if not after["status"].get("qosClass") and (before.get("status") or {}).get("qosClass"):
-                after["status"] = {**after["status"], "qosClass": before["status"]["qosClass"]}
-        return {**after, "metadata": carried}
-
-    def _changes_spec(self, resource: ResourceType, after: Item, before: Item) -> bool:
-        if resource is PODS or resource is CRDS:
-            return bool(after["spec"] != before["spec"])
-        ignored = {"metadata", "status"} if "status" in resource.subresources else {"metadata"}
-        names = (after.keys() | before.keys()) - ignored
-        return any(after.get(name) != before.get(name) or (name in after) != (name in before) for name in names)
-
-    def _update_faults(self, target: Target, after: Item, before: Item) -> list[Cause]:
-        resource = target.resource
-        causes: list[Cause] = []
-        if after["metadata"] != before["metadata"]:
-            causes += metadata.check_update(resource, after["metadata"], before["metadata"])
-        if resource.custom:
-            if target.subresource == "status":
-                return causes + self._status_faults(resource, after)
-            return causes + self._schema_faults(resource, after, before)
-        if resource is PODS:
-            if target.subresource == "status":
-                return causes + check_pod_status(after, before)
-            if after["spec"] is before["spec"]:
-                return causes
-            return causes + check_pod_update(after, before) if after["spec"] != before["spec"] else causes
-        if resource is NEW_EVENTS or target.subresource:
-            return causes
-        return causes + core_rules.check_change(after, before) + core_rules.check(after)
-
-    def _status_faults(self, resource: ResourceType, after: Item) -> list[Cause]:
-        causes: list[Cause] = []
-        if after["kind"] != resource.kind:
-            return [wrong("kind", metadata.quoted(after["kind"]), f"must be {resource.kind}")]
-        schema = ((resource.schema or {}).get("properties") or {}).get("status")
-        if schema is not None and "status" in after:
-            check(after["status"], schema, "status", "", causes)
-        return causes
 
     # --- patch -------------------------------------------------------------------------------------------------------
 
