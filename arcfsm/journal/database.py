@@ -16,7 +16,13 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from arcfsm.journal import filesystem
-from arcfsm.journal.errors import JournalLockedError, JournalMissingError, JournalUnreachableError, redacted
+from arcfsm.journal.errors import (
+    JournalLockedError,
+    JournalMissingError,
+    JournalReadOnlyError,
+    JournalUnreachableError,
+    redacted,
+)
 
 BUSY_TIMEOUT_S: Final = 5.0
 CONNECT_TIMEOUT_S: Final = 10
@@ -77,6 +83,8 @@ def shown(url: URL) -> str:
 
 def _sqlite(url: URL, *, create: bool, read_only: bool) -> Engine:
     path, where = _file(url, create=create), shown(url)
+    if not (read_only or filesystem.is_writable(path)):
+        raise JournalReadOnlyError(f"journal {where}: it can't be written; check the rights to the file and its folder")
     network = filesystem.is_network(filesystem.file_system_of(path))
     if network and read_only and filesystem.writes_ahead(path):
         raise JournalUnreachableError(

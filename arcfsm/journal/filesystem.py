@@ -50,6 +50,11 @@ def writes_ahead(path: Path) -> bool:
     return header[_WRITE_AHEAD_AT:] == b"\x02\x02"
 
 
+def is_writable(path: Path) -> bool:
+    """Whether a SQLite file can be written: that takes its folder, too."""
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+
+
 def log_of(path: Path) -> Path:
     """Return where SQLite keeps what was written ahead of a file."""
     return path.with_name(path.name + "-wal")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from arcfsm.domain.envelope import Source
@@ -13,6 +14,7 @@ from arcfsm.domain.events.runner import RunnerGone
 from arcfsm.domain.kinds import CONTROLLER_STREAM, AggregateKind, StreamId
 from arcfsm.domain.turn import Arrival
 from arcfsm.journal import (
+    Batch,
     DeposedError,
     Journal,
     JournalConflictError,
@@ -127,6 +129,92 @@ def test_a_deposed_writer_can_not_append(journal_url):
         with pytest.raises(DeposedError, match="must stop"):
             deposed.write(*deposed.runner(2))
         assert first.head.seq == 2
+
+
+def test_an_epoch_that_nobody_claimed_can_not_append(journal):
+    writer = Writer(journal, epoch=journal.claim_epoch("one") + 1)
+    with pytest.raises(DeposedError):
+        writer.write(*writer.runner(1))
+
+
+def test_a_journal_put_back_from_a_backup_under_its_writer_is_noticed(journal_url):
+    with Journal.open(journal_url, create=True) as first, Journal.open(journal_url) as second:
+        one = Writer(first)
+        one.write(*one.runner(1))
+        with second._engine.begin() as connection:
+            for table in ("events", "transitions", "objects"):
+                connection.exec_driver_sql(f"DELETE FROM {table}")
+        two = Writer(second, epoch=one.epoch)
+        two.write(*two.runner(2))
+        with pytest.raises(JournalConflictError):
+            one.write(*one.runner(3))
+
+
+def test_resume_points_move_on_without_events(journal):
+    writer = Writer(journal)
+    head = writer.write(*writer.runner(1), points={"runners": "1", "pods": "1"})
+    assert writer.append(Batch(events=[], resume_points={"runners": "2"})) == head
+    assert journal.resume_points() == {"pods": "1", "runners": "2"}
+
+
+def test_a_deposed_writer_moves_no_resume_point(journal_url):
+    with Journal.open(journal_url, create=True) as first, Journal.open(journal_url) as second:
+        writer = Writer(first)
+        writer.write(*writer.runner(1), points={"runners": "1"})
+        second.claim_epoch("the next one")
+        with pytest.raises(DeposedError):
+            writer.append(Batch(events=[], resume_points={"runners": "9"}))
+        assert second.resume_points() == {"runners": "1"}
+
+
+def test_who_tails_a_journal_misses_nothing(journal_url):
+    count = 40
+    with Journal.open(journal_url, create=True) as journal:
+        writer = Writer(journal)
+
+        def write():
+            for number in range(count):
+                writer.write(*writer.runner(number))
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        seen = []
+        with Journal.open(journal_url, read_only=True) as reader:
+            while len(seen) < 2 * count:
+                seen += [one.seq for one in reader.events(from_seq=len(seen) + 1)]
+        thread.join()
+    assert seen == list(range(1, 2 * count + 1))
+
+
+def test_large_documents_go_through_in_one_batch(journal):
+    writer = Writer(journal)
+    arrivals = []
+    for number in range(6):
+        (created, _) = writer.runner(number)
+        large = writer.world.documents.intern({"n": number, "text": "x" * 700_000})
+        arrivals.append(replace(created, event=created.event.model_copy(update={"spec": large})))
+    writer.write(*arrivals)
+    with_text = journal.document(arrivals[-1].event.spec)
+    assert with_text["n"] == 5
+    assert verify(journal).sound
+
+
+def test_events_are_found_by_scale_set_and_time(journal):
+    writer = Writer(journal)
+    for number in range(4):
+        writer.write(
+            *(replace(one, correlation=f"ars-{number % 2}", observed_at=number) for one in writer.runner(number))
+        )
+    assert [one.seq for one in journal.events(correlation="ars-1")] == [3, 4, 7, 8]
+    assert [one.seq for one in journal.events(since=1, until=2)] == [3, 4, 5, 6]
+    assert [journal.seq_at(moment) for moment in (-1, 0, 2, 9)] == [0, 2, 6, 8]
+
+
+def test_a_late_event_ends_the_beginning_before_it(journal):
+    writer = Writer(journal)
+    for number in (5, 9, 3):
+        writer.write(replace(writer.runner(number)[0], observed_at=number))
+    assert journal.seq_at(5) == 1
 
 
 def test_nothing_of_a_failed_append_stays(journal):

@@ -43,6 +43,9 @@ def arcfsm(*arguments, **options):
         ("mysql://u:secret@h/d", JournalUnreachableError, "mysql"),
         ("://", JournalUnreachableError, "not a journal URL"),
         ("postgresql://u:secret@127.0.0.1:1/d", JournalUnreachableError, "127.0.0.1"),
+        ("postgresql://127.0.0.1:1/d?user=u&password=secret", JournalUnreachableError, "127.0.0.1"),
+        ("postgresql://u:sec@secret@127.0.0.1:1/d", JournalUnreachableError, "%40"),
+        ("sqlite:///x.db?mode=ro", JournalUnreachableError, "takes no options"),
     ],
 )
 def test_a_wrong_url_is_one_line_without_its_password(url, kind, says):
@@ -85,6 +88,20 @@ def test_another_schema_is_refused_with_advice(journal_url, stored, kind):
             connection.exec_driver_sql("DELETE FROM alembic_version")
     with pytest.raises(kind):
         Journal.open(journal_url)
+    if kind is JournalTooNewError:
+        with pytest.raises(kind, match="use a newer one"):
+            Journal.open(journal_url, create=True)
+
+
+@pytest.mark.parametrize("column", ["stream", "source"])
+def test_a_stream_or_source_of_a_newer_program_is_named(journal_url, column):
+    with Journal.open(journal_url, create=True) as opened:
+        writer = Writer(opened)
+        writer.write(*writer.runner(1))
+        with opened._engine.begin() as connection:
+            connection.exec_driver_sql(f"UPDATE events SET {column} = 'moon/1' WHERE seq = 2")
+        with pytest.raises(JournalTooNewError, match="moon/1"):
+            list(opened.events())
 
 
 def test_an_event_of_a_newer_program_is_named(journal_url):
@@ -120,8 +137,8 @@ def test_a_read_only_file_can_be_read_and_says_why_not_written(tmp_path):
         assert verify(opened).sound
     if ROOT:
         pytest.skip("root may write what is read-only")
-    with Journal.open(f"sqlite:///{path}") as opened, pytest.raises(JournalReadOnlyError):
-        opened.claim_epoch("x")
+    with pytest.raises(JournalReadOnlyError, match="can't be written"):
+        Journal.open(f"sqlite:///{path}")
 
 
 FILL = """

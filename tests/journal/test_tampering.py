@@ -50,13 +50,15 @@ def test_swapped_rows_are_found(journal):
     assert verify(journal).bad_seq == 3
 
 
-def test_an_inserted_row_is_found(journal):
+@pytest.mark.parametrize("seq", [-1, 0, 9])
+def test_an_inserted_row_is_found(journal, seq):
     tamper(
         journal,
-        "INSERT INTO events SELECT 9, turn, 'runner/forged', 1, type, schema, recorded_at, observed_at, source, cause,"
-        " correlation, resource_version, actor, epoch, payload, prev_hash, hash FROM events WHERE seq = 8",
+        "INSERT INTO events SELECT :seq, turn, 'runner/forged', 1, type, schema, recorded_at, observed_at, source,"
+        " cause, correlation, resource_version, actor, epoch, payload, prev_hash, hash FROM events WHERE seq = 8",
+        seq=seq,
     )
-    assert verify(journal).bad_seq == 9
+    assert verify(journal).bad_seq == max(seq, 1)
 
 
 def test_text_moved_from_one_column_to_the_next_is_found(journal):
