@@ -24,6 +24,7 @@ from arcfsm.domain.instant import Instant, format_span
 from arcfsm.domain.kinds import AggregateKind
 from arcfsm.domain.world import World
 from arcfsm.journal import Journal
+from arcfsm.replay.moments import last_moment
 
 audit_app = typer.Typer(
     no_args_is_help=True,
@@ -140,7 +141,7 @@ def stalls_command(
 
 def _window(journal: Journal, scale_set: str | None, since: str | None, until: str | None) -> Window:
     """Read the filters. Spans back count from the journal's last moment, so that they mean something on recordings."""
-    last = next((journaled.at for journaled in journal.events(newest_first=True)), 0)
+    last = last_moment(journal)
     try:
         uids = tuple(one.stream.uid for one in find_scale_set(journal, scale_set)) if scale_set else ()
     except UnknownObjectError as error:

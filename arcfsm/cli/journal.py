@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Final
 
 import orjson
@@ -13,15 +16,19 @@ from sqlalchemy import func, select
 
 from arcfsm.cli.options import DEFAULT_JOURNAL, JournalOption
 from arcfsm.domain.documents import Documents
+from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.instant import format_instant
+from arcfsm.domain.world import Transition, World
 from arcfsm.journal import Journal, verify
 from arcfsm.journal.codec import encode
 from arcfsm.journal.migration import schema_of
+from arcfsm.journal.projection import Fold
 from arcfsm.journal.tables import DECISIONS, DOCUMENTS, EVENTS, GAPS, OBJECTS, SNAPSHOTS, TRANSITIONS
 from arcfsm.replay.fold import folded, keep_snapshot
 
 journal_app = typer.Typer(no_args_is_help=True, help="Make, upgrade, check and read a journal.", rich_markup_mode=None)
-_HASH_SHOWN: Final = 16
+_STEP: Final = 10_000
+"""Events between two looks at the progress."""
 
 
 @journal_app.command("init")
@@ -33,13 +40,25 @@ def init(journal: JournalOption = DEFAULT_JOURNAL) -> None:
 
 
 @journal_app.command("upgrade")
-def upgrade(journal: JournalOption = DEFAULT_JOURNAL) -> None:
+def upgrade(
+    journal: JournalOption = DEFAULT_JOURNAL,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Also make transitions, decisions and the other read models anew.")
+    ] = False,
+) -> None:
     """Bring a journal to this program's schema. Safe to run from several places at once."""
     before = schema_of(journal)
     with Journal.open(journal, create=True) as opened:
         after = schema_of(journal)
-        change = "is up to date" if before == after else f"went from schema {before or 'none'}"
-        typer.echo(f"{opened.where} {change}, at schema {after}")
+        if before == after:
+            typer.echo(f"{opened.where} is up to date, at schema {after}")
+        else:
+            typer.echo(f"{opened.where} went from {f'schema {before}' if before else 'nothing'} to schema {after}")
+        if rebuild:
+            head = opened.head
+            with _progress("rebuilding", head.seq) as step:
+                opened.rebuild_projections(_folding(opened, step))
+            typer.echo(f"made the read models anew from {head.seq} events")
 
 
 @journal_app.command("verify")
@@ -48,22 +67,53 @@ def verify_command(
     expect: Annotated[
         str, typer.Option("--expect", metavar="HASH", help="A hash kept elsewhere: it must be in the chain.")
     ] = "",
+    projections: Annotated[
+        bool, typer.Option("--projections", help="Also fold every event and compare transitions and other read models.")
+    ] = False,
 ) -> None:
     """Check the hash chain, the numbering and every document. Exit code 1 if something is wrong.
 
     The chain shows any later change, removal, swap or insertion before its newest event. That the newest events are
     still there only a hash kept elsewhere can show: keep the one printed here, and give it back with --expect.
     """
+    expect = expect.strip().lower()
+    if expect and not re.fullmatch(r"[0-9a-f]{64}", expect):
+        raise typer.BadParameter("a hash has 64 hexadecimal digits; `arcfsm journal verify` prints it as the head")
     with Journal.open(journal, read_only=True) as opened:
         head = opened.head
-        with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-            task = progress.add_task("verifying", total=head.seq or None)
-            found = verify(opened, expect=expect, progress=lambda seq: progress.update(task, completed=seq))
+        with _progress("verifying", head.seq) as step:
+            found = verify(opened, expect=expect, progress=step)
+        difference = ""
+        if found.sound and projections:
+            with _progress("comparing", head.seq) as step:
+                difference = opened.projection_difference(_folding(opened, step))
     if not found.sound:
         place = f" (first bad seq: {found.bad_seq})" if found.bad_seq is not None else ""
         typer.echo(f"NOT SOUND: {found.problem}{place}")
         raise typer.Exit(1)
     typer.echo(f"sound: {found.events} events, {found.documents} documents; head {found.head}")
+    if difference:
+        typer.echo(f"NOT SOUND: {difference}; the events are, so `arcfsm journal upgrade --rebuild` mends it")
+        raise typer.Exit(1)
+
+
+def _folding(opened: Journal, step: Callable[[int], None]) -> Fold:
+    world = World(Documents(opened.document))
+
+    def fold(journaled: JournaledEvent) -> Transition | None:
+        if journaled.seq % _STEP == 0:
+            step(journaled.seq)
+        return world.apply(journaled)
+
+    return fold
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show how far a long work is, where there is a terminal to show it on."""
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(what, total=total or None)
+        yield lambda seq: progress.update(task, completed=seq)
 
 
 @journal_app.command("stats")

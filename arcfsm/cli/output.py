@@ -75,8 +75,8 @@ def print_aligned(rows: Sequence[Row], columns: Sequence[str]) -> None:
     lines = [[name.upper().replace("_", " ") for name in columns]]
     lines += [[_cell(name, row.get(name)) for name in columns] for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(columns))]
-    for line in lines:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    padded = (zip(line, widths, strict=True) for line in lines)
+    typer.echo("\n".join("  ".join(cell.ljust(width) for cell, width in line).rstrip() for line in padded))
 
 
 def to_json(value: Any) -> str:

@@ -12,7 +12,7 @@ from arcfsm.audit.naming import Known, UnknownObjectError, find_objects
 from arcfsm.audit.past import Past
 from arcfsm.audit.search import find_stalls
 from arcfsm.audit.stalls import Stall
-from arcfsm.audit.why import Explanation, Held, Kind, Link, Step, explain
+from arcfsm.audit.why import Explanation, Held, Link, Step, explain
 from arcfsm.cli.options import DEFAULT_JOURNAL, JournalOption
 from arcfsm.cli.output import to_json
 from arcfsm.cli.state import seq_of

@@ -1,4 +1,4 @@
-"""From a time to a place in the journal."""
+"""Between times and places in the journal."""
 
 from __future__ import annotations
 
@@ -9,3 +9,9 @@ from arcfsm.journal import Journal
 def seq_at(journal: Journal, moment: Instant) -> int:
     """Return the seq of the last event that had happened by a moment; 0 if none had. See `Journal.seq_at`."""
     return journal.seq_at(moment)
+
+
+def last_moment(journal: Journal) -> Instant:
+    """Return the time of the last event, from which spans back such as -2h count; 0 for an empty journal."""
+    head = journal.head.seq
+    return next((journaled.at for journaled in journal.events(from_seq=head, to_seq=head)), 0)
