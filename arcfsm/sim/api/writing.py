@@ -42,7 +42,7 @@ from arcfsm.sim.api.kinds import (
     ROLES,
     ResourceType,
 )
-from arcfsm.sim.api.new_events import check_new_event
+from arcfsm.sim.api.new_events import check_new_event, to_new_event
 from arcfsm.sim.api.patching import json_patch, merge_patch
 from arcfsm.sim.api.pod_rules import pod_warnings
 from arcfsm.sim.api.rbac import Attributes, Authorizer, describe
@@ -284,12 +284,13 @@ class Writer:
         resource = target.resource
         operations, repeated = self._read_patch(request, kind)
         reader = Reader(resource, target.query.get("fieldValidation", ""), target.warnings)
+        base = to_new_event(before) if resource is NEW_EVENTS else before
         if kind == JSON_PATCH:
-            item = reader.patched(json_patch(before, operations), before, repeated)
+            item = reader.patched(json_patch(base, operations), before, repeated)
         elif kind == MERGE_PATCH:
-            item = reader.patched(merge_patch(before, operations), before, repeated)
+            item = reader.patched(merge_patch(base, operations), before, repeated)
         else:
-            merged = strategic_merge(resource.struct, before, operations)
+            merged = strategic_merge(resource.struct, base, operations)
             shown = go_map(operations)
             item = reader.patched(merged, before, repeated, shown, restoring=True)
         self._check_namespace_of(target, item)
