@@ -40,7 +40,7 @@ bench: $(STAMP) ## run the benchmarks; they print ratios within one run and asse
 DEMO_DIR := .demo
 demo: $(STAMP) ## import a recorded incident and ask the journal what happened
 	@rm -rf $(DEMO_DIR) && mkdir -p $(DEMO_DIR)
-	@ARCFSM="$(BIN)/arcfsm" ARCFSM_JOURNAL="sqlite:///$(DEMO_DIR)/incident.db" sh docs/demo.sh
+	@ARCFSM_JOURNAL="sqlite:///$(DEMO_DIR)/incident.db" $(BIN)/python docs/demo.py
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .demo
