@@ -14,6 +14,7 @@ from rich.progress import Progress
 from arcfsm.audit import timeline
 from arcfsm.audit.agreement import Agreement, Comparison
 from arcfsm.audit.naming import UnknownObjectError, find_scale_set, parse_kind
+from arcfsm.audit.past import Past
 from arcfsm.audit.search import compare_advice, find_stalls
 from arcfsm.audit.stalls import Stall
 from arcfsm.audit.timeline import Window, names_of
@@ -24,7 +25,8 @@ from arcfsm.domain.instant import Instant, format_span
 from arcfsm.domain.kinds import AggregateKind
 from arcfsm.domain.world import World
 from arcfsm.journal import Journal
-from arcfsm.replay.moments import last_moment
+from arcfsm.replay.fold import snapshotted
+from arcfsm.replay.moments import last_moment, seq_at
 
 audit_app = typer.Typer(
     no_args_is_help=True,
@@ -128,15 +130,24 @@ def stalls_command(
     """
     with Journal.open(journal, read_only=True) as opened:
         window = _window(opened, scale_set, since, until)
-        world = World(Documents(opened.document))
+        world = _before(opened, window)
+        events = opened.events(from_seq=world.head + 1)
         with _progress(opened, "looking for stalls") as progress:
-            found, now = find_stalls(world, opened.events(), until=window.until, progress=progress)
+            found, now = find_stalls(world, events, until=window.until, progress=progress, past=Past(opened))
         wanted = [stall for stall in found if _within(opened, stall, window)]
     rows = [_stall(stall, now) for stall in wanted]
     body = ("since", "lasted", "reason", "resolves", "evidence")
     print_blocks(rows, ("stall", "object"), body, output, nothing="nothing stands still that should not")
     if rows:
         raise typer.Exit(1)
+
+
+def _before(journal: Journal, window: Window) -> World:
+    """Return a world from before the window: of the newest snapshot there, so that not all need be read."""
+    documents = Documents(journal.document)
+    if window.since is None:
+        return World(documents)
+    return snapshotted(journal, documents, at_or_before=seq_at(journal, window.since))
 
 
 def _window(journal: Journal, scale_set: str | None, since: str | None, until: str | None) -> Window:

@@ -108,3 +108,13 @@ def test_where_no_snapshot_is_near_it_says_where_to_ask_for_stalls(incident, mon
     assert incident("journal", "snapshot").code == 0
     said = incident("why", "scale-set/ci-runners/ci-linux")
     assert "(no-listener)" in said.out, "from the snapshot"
+
+
+def test_stalls_since_a_time_are_the_same_from_a_snapshot(incident):
+    words = ("audit", "stalls", "--since", "-1s", "-o", "json")
+    whole = json.loads(incident(*words).out)
+    assert incident("journal", "snapshot").code == 0
+    assert json.loads(incident(*words).out) == whole
+    (row,) = whole
+    since = ("audit", "stalls", "--since", "2026-12-01T06:00:00Z", "-o", "json")
+    assert json.loads(incident(*since).out) == [row], "it lasts still, and the snapshot lies before"
