@@ -273,13 +273,13 @@ def contaminated_lines():
 def dump_of(url):
     """Every value of every table, as text."""
     engine = sqlalchemy.create_engine(sqlalchemy.make_url(url).set(drivername=driver_of(url)))
-    metadata = sqlalchemy.MetaData()
-    metadata.reflect(engine, views=True)
+    inspector = sqlalchemy.inspect(engine)
+    names = [*inspector.get_table_names(), *inspector.get_view_names()]
     with engine.connect() as connection:
         values = [
             value
-            for table in metadata.sorted_tables
-            for row in connection.execute(sqlalchemy.select(table))
+            for name in names
+            for row in connection.execute(sqlalchemy.select(sqlalchemy.text("*")).select_from(sqlalchemy.table(name)))
             for value in row
         ]
     engine.dispose()
