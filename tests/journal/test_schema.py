@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -93,3 +96,15 @@ def test_one_odd_payload_does_not_hide_the_others(journal):
     assert read.event == odd
     assert read.actor == "za\N{REPLACEMENT CHARACTER}p"
     assert verify(journal).sound
+
+
+def test_the_sql_in_the_documentation_runs(journal):
+    writer = Writer(journal)
+    writer.write(*writer.runner(1))
+    page = (Path(__file__).parents[2] / "docs" / "journal.md").read_text("utf-8")
+    statements = "".join(re.findall(r"```sql\n(.*?)```", page, re.DOTALL)).split(";\n")
+    other = "json_extract" if "postgresql" in journal.where else "jsonb"
+    shared = [one for one in statements if one.strip() and other not in one]
+    assert len(shared) >= 4
+    for statement in shared:
+        asked(journal, statement)
