@@ -29,6 +29,16 @@ STREAM_EVENTS: Final = 5_000
 """How many events of one object are looked through for one of some type. No index knows types: a runner set may have
 lived through a million events without the one that is asked for. When an object was first seen is found at any age."""
 
+FAMILY_MAX: Final = 16
+"""How many objects of a kind are asked, newest first, where nothing is near."""
+_PREFIXES: Final = {
+    AggregateKind.SCALE_SET: "ScaleSet",
+    AggregateKind.RUNNER_SET: "RunnerSet",
+    AggregateKind.RUNNER: "Runner",
+    AggregateKind.LISTENER: "Listener",
+}
+"""How the types of events about a kind begin; those of runner sets begin like those of runners, which does no harm."""
+
 Types = tuple[type[DomainEvent], ...]
 
 
@@ -72,9 +82,39 @@ class Past:
         return self._first(query.where(OBJECTS.c.stream == str(stream)))
 
     def kin(self, journaled: JournaledEvent, types: Types, *, after: int = 0) -> Iterator[JournaledEvent]:
-        """Yield the events of these types before another, about the same scale set and all that is its."""
+        """Yield the events of these types before another, about the same scale set and all that is its, newest first.
+
+        Where none is near, those that the newest objects of the scale set have last.
+        """
         owner = self.scale_set_of(journaled)
-        return self.nearby(owner.uid, types, journaled.seq, after=after) if owner is not None else iter(())
+        return self.of_family(owner.uid, types, journaled.seq, after=after) if owner is not None else iter(())
+
+    def of_family(self, correlation: str, types: Types, before: int, *, after: int = 0) -> Iterator[JournaledEvent]:
+        """Yield events of these types about a scale set and all that is its, newest first; see `kin`."""
+        near = False
+        for found in self.nearby(correlation, types, before, after=after):
+            near = True
+            yield found
+        if near or before - NEARBY_EVENTS <= after:
+            return
+        far = (self.latest(stream, types, before) for stream in self._family(correlation, types, before))
+        yield from sorted((one for one in far if one is not None and one.seq > after), key=lambda one: -one.seq)
+
+    def _family(self, correlation: str, types: Types, before: int) -> Iterator[StreamId]:
+        names = _names(types)
+        for kind, prefix in _PREFIXES.items():
+            if any(name.startswith(prefix) for name in names):
+                query = (
+                    select(OBJECTS.c.stream)
+                    .where(
+                        OBJECTS.c.correlation == correlation,
+                        OBJECTS.c.stream.startswith(f"{kind.value}/"),
+                        OBJECTS.c.first_seq < before,
+                    )
+                    .order_by(OBJECTS.c.first_seq.desc())
+                    .limit(FAMILY_MAX)
+                )
+                yield from (StreamId.parse(row.stream) for row in self._journal.rows(query))
 
     def nearby(self, correlation: str, types: Types, before: int, *, after: int = 0) -> Iterator[JournaledEvent]:
         """Yield the events of these types about a scale set and all that is its, newest first, not far back."""

@@ -48,7 +48,7 @@ def _recalled(world: World, past: Past) -> Callable[[StreamId, str], tuple[int, 
         types = (EVENT_TYPES[kind],)
         found = past.latest(stream, types, before)
         if found is None:
-            found = next(past.nearby(world.scale_set_uid_of(stream), types, before), None)
+            found = next(past.of_family(world.scale_set_uid_of(stream), types, before), None)
         return None if found is None else (found.seq, found.at)
 
     return latest

@@ -52,7 +52,8 @@ class Scan:
                 if finding is not None:
                     seen = {kind: found for kind in one.evidence if (found := latest(stream, kind)) is not None}
                     self._latest |= {(str(stream), kind): seq for kind, (seq, _) in seen.items()}
-                    began = [at for kind, (_, at) in seen.items() if kind in one.begins] or [self.world.now]
+                    began = [at for kind, (_, at) in seen.items() if kind in one.begins]
+                    began = began or [at for _, at in seen.values()] or [self.world.now]
                     since = max(began) if finding.since is None else finding.since
                     self._open[one.name, stream] = _Open(finding, since, self._evidence(one, stream))
 

@@ -77,3 +77,13 @@ def test_turns_are_whole(journal):
     told = list(turns(events))
     assert [one for turn in told for one in turn] == events
     assert all(len({one.turn for one in turn}) == 1 for turn in told)
+
+
+def test_what_began_long_ago_is_found_though_nothing_is_near(journal, monkeypatch):
+    """Many events of others may lie between: then the objects of the scale set are asked one by one."""
+    whole, _ = find_stalls(World(Documents(journal.document)), journal.events(), until=None)
+    monkeypatch.setattr("arcfsm.audit.past.NEARBY_EVENTS", 1)
+    found, _ = from_snapshot(journal, journal.head.seq)
+    assert [(one.name, one.since, one.evidence) for one in found] == [
+        (one.name, one.since, one.evidence) for one in whole
+    ]
