@@ -26,7 +26,7 @@ from arcfsm.domain.kinds import AggregateKind
 from arcfsm.domain.world import World
 from arcfsm.journal import Journal
 from arcfsm.replay.fold import snapshotted
-from arcfsm.replay.moments import last_moment, seq_at
+from arcfsm.replay.moments import last_moment
 
 audit_app = typer.Typer(
     no_args_is_help=True,
@@ -147,7 +147,7 @@ def _before(journal: Journal, window: Window) -> World:
     documents = Documents(journal.document)
     if window.since is None:
         return World(documents)
-    return snapshotted(journal, documents, at_or_before=seq_at(journal, window.since))
+    return snapshotted(journal, documents, at_or_before=journal.seq_at(window.since))
 
 
 def _window(journal: Journal, scale_set: str | None, since: str | None, until: str | None) -> Window:
@@ -180,7 +180,6 @@ def _diverging(journal: Journal, found: list[Comparison], window: Window) -> lis
         and (window.until is None or one.since <= window.until)
     ]
     names = names_of(journal, [str(one.stream) for one in wanted])
-    correlations = _correlations(journal, wanted) if window.scale_sets else {}
     return [
         {
             "seq": one.seq,
@@ -193,16 +192,8 @@ def _diverging(journal: Journal, found: list[Comparison], window: Window) -> lis
             "instead": one.deed or "not done",
         }
         for one in wanted
-        if not window.scale_sets or correlations.get(one.seq) in window.scale_sets
+        if not window.scale_sets or one.correlation in window.scale_sets
     ]
-
-
-def _correlations(journal: Journal, wanted: list[Comparison]) -> dict[int, str]:
-    return {
-        journaled.seq: journaled.correlation
-        for one in wanted
-        for journaled in journal.events(from_seq=one.seq, to_seq=one.seq)
-    }
 
 
 def _within(journal: Journal, stall: Stall, window: Window) -> bool:

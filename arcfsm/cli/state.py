@@ -20,7 +20,7 @@ from arcfsm.domain.states import Runner, RunnerSet, ScaleSet
 from arcfsm.domain.world import World
 from arcfsm.journal import Journal
 from arcfsm.replay.fold import folded
-from arcfsm.replay.moments import last_moment, seq_at
+from arcfsm.replay.moments import last_moment
 
 _DOCUMENTS: Final = ("spec", "metadata", "runner_spec", "runner_metadata")
 
@@ -71,7 +71,7 @@ def seq_of(journal: Journal, at: str | None) -> int:
         if int(at) > head:
             raise typer.BadParameter(f"the journal ends at seq {head}", param_hint="--at")
         return int(at)
-    return seq_at(journal, parse_time(at, now=last_moment(journal)))
+    return journal.seq_at(parse_time(at, now=last_moment(journal)))
 
 
 def _all(world: World, output: StateFormat) -> None:

@@ -7,6 +7,7 @@ here. Bodies are documents.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
@@ -42,7 +43,7 @@ def removal_key(runner_id: int) -> str:
     return f"{ServiceCall.REMOVE_RUNNER} runner_id={runner_id}"
 
 
-class _Intent(BaseModel):
+class _Intent(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     target: StreamId
@@ -56,9 +57,9 @@ class _Intent(BaseModel):
         return fields
 
     @property
+    @abstractmethod
     def key(self) -> str:
         """One operation on one object: the same key is never in flight twice."""
-        raise NotImplementedError
 
     @property
     def written(self) -> str:

@@ -200,12 +200,12 @@ class World(Knowledge):
 
     def _occupied(self, runner_set_uid: str) -> int:
         """Count the runners that hold a slot or are about to leave one: the scale-up total of S10."""
-        return sum(1 for runner in self.runners_of(runner_set_uid) if _occupies(runner))
+        return sum(1 for runner in self.runners_of(runner_set_uid) if runner.occupies)
 
     def _born(self, runner: Runner) -> None:
         """A runner that nobody knew when the wish came fills one of the slots it left open, whoever asked for it."""
         owner = self.runner_sets.get(runner.owner_uid)
-        if owner is not None and owner.due and _occupies(runner):
+        if owner is not None and owner.due and runner.occupies:
             self.runner_sets[owner.uid] = replace(owner, due=owner.due - 1)
 
     def _refused(self, runner: Runner) -> None:
@@ -321,10 +321,6 @@ class World(Knowledge):
 _OF_PODS: Final = (RunnerPodFacts, RunnerPodGone, ListenerPodFacts, ListenerPodGone)
 _SCALE_SET_EDITS: Final = (ScaleSetFacts, ScaleSetSpecChanged, ScaleSetMetadataChanged)
 _PARTING: Final = (str(ServiceCall.REMOVE_RUNNER), f"delete {Kind.RUNNER}")
-
-
-def _occupies(runner: Runner) -> bool:
-    return runner.deleting or not runner.done or runner.phase == phases.FAILED
 
 
 def _rank(one: Runner | Listener) -> Rank:

@@ -35,7 +35,6 @@ from arcfsm.journal import Batch, Journal, verify
 from arcfsm.journal.chain import HASHED
 from arcfsm.journal.tables import EVENTS
 from arcfsm.replay.importing import patient_collector
-from arcfsm.replay.moments import seq_at
 
 BATCHES = (1, 10, 100, 1000)
 EVENTS_MAX = {1: 500, 10: 4_000}
@@ -283,10 +282,10 @@ def ask(url: str, sample: Sample) -> None:
             "transitions of a scale set": lambda: transitions(journal, Window(scale_sets=(scale_set,))),
             "decisions of a scale set": lambda: decisions(journal, Window(scale_sets=(scale_set,))),
             "events of a scale set": lambda: list(journal.events(correlation=scale_set)),
-            "seq at a time, in the middle": lambda: seq_at(
-                journal, sample.events[0].at + (newest - sample.events[0].at) // 2
+            "seq at a time, in the middle": lambda: journal.seq_at(
+                sample.events[0].at + (newest - sample.events[0].at) // 2
             ),
-            "seq at a time, now": lambda: seq_at(journal, newest),
+            "seq at a time, now": lambda: journal.seq_at(newest),
             "sources that were read": lambda: list(journal.events(types=("SourceExhausted",))),
         }
         print(f"\n{head.seq:,} events, {journal.size_bytes():,} bytes, {journal.size_bytes() / head.seq:.0f} an event")

@@ -58,6 +58,8 @@ class Comparison:
 
     seq: int
     stream: StreamId
+    correlation: str
+    """Uid of the scale set."""
     since: Instant
     until: Instant | None
     agreement: Agreement
@@ -90,7 +92,6 @@ class Matching:
     _standing: dict[StreamId, _Standing] = field(default_factory=dict)
     _leaving: list[_Standing] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
-    _parents: dict[StreamId, StreamId] = field(default_factory=dict)
     _now: Instant = 0
 
     def take(self, journaled: JournaledEvent, parents: Iterable[StreamId]) -> None:
@@ -143,6 +144,7 @@ class Matching:
             Comparison(
                 seq=journaled.seq,
                 stream=journaled.stream,
+                correlation=journaled.correlation,
                 since=journaled.at,
                 until=journaled.at,
                 agreement=Agreement.NOT_ADVISED,
@@ -176,6 +178,7 @@ class Matching:
             Comparison(
                 seq=standing.journaled.seq,
                 stream=standing.journaled.stream,
+                correlation=standing.journaled.correlation,
                 since=since,
                 until=standing.until,
                 agreement=agreement,

@@ -26,7 +26,7 @@ from arcfsm.domain.intents import (
     WriteSecret,
 )
 from arcfsm.domain.jsonvalue import JsonObject, object_at
-from arcfsm.domain.kinds import AGGREGATE_OF, Kind, StreamId
+from arcfsm.domain.kinds import AGGREGATE_OF, KIND_OF, Kind, StreamId
 
 
 class Sign(NamedTuple):
@@ -103,8 +103,7 @@ def places_of(stream: StreamId, event: DomainEvent) -> tuple[str, ...]:
     if isinstance(event, RunnerCreated):
         places += [f"runners of {event.owner_uid}"]
     if isinstance(event, RunnerCreated | RunnerSetCreated | ListenerCreated):
-        kind = next(kind for kind, aggregate in AGGREGATE_OF.items() if aggregate is stream.kind)
-        places.append(f"{kind} {event.namespace}/{event.name}")
+        places.append(f"{KIND_OF[stream.kind]} {event.namespace}/{event.name}")
     if isinstance(event, DependentFacts | DependentGone):
         places.append(f"{event.kind} {event.namespace}/{event.name}")
     return tuple(places)
@@ -123,7 +122,6 @@ def _named(kind: Kind, one: CreateObject | RegisterRunner | WriteSecret | Delete
 
 
 def _patched(intent: PatchObject, patch: JsonObject) -> Iterator[Sign]:
-    stream = str(StreamId(*intent.target))
     if intent.kind not in _PREFIX:
         return
     stream = str(StreamId(AGGREGATE_OF[intent.kind], intent.uid))
@@ -138,7 +136,7 @@ def _patched(intent: PatchObject, patch: JsonObject) -> Iterator[Sign]:
 def _deleted(intent: DeleteObject) -> Iterator[Sign]:
     target = StreamId(*intent.target)
     if intent.kind is Kind.POD:
-        prefix = _PREFIX[next(kind for kind, aggregate in AGGREGATE_OF.items() if aggregate is target.kind)]
+        prefix = _PREFIX[KIND_OF[target.kind]]
         yield Sign(str(target), (f"{prefix}PodDeletionRequested", f"{prefix}PodGone"))
     elif intent.kind in _PREFIX:
         prefix = _PREFIX[intent.kind]

@@ -118,7 +118,7 @@ def gate_closed(world: World, runner_set: RunnerSet, _now: Instant) -> Finding |
     if runner_set.due <= 0 or runner_set.deleting or runner_set.phase == phases.OUTDATED:
         return None
     runners = world.runners_of(runner_set.uid)
-    have = sum(1 for runner in runners if runner.deleting or not runner.done or runner.phase == phases.FAILED)
+    have = sum(1 for runner in runners if runner.occupies)
     short = min(runner_set.due, runner_set.replicas - have)
     served = any(runner.patch_id == runner_set.patch_id for runner in runners)
     if short <= 0 or not served or runner_set.patch_id == 0:

@@ -72,6 +72,11 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
         return self.phase in phases.RUNNER_DONE_PHASES
 
     @property
+    def occupies(self) -> bool:
+        """It holds a slot of its set, or is about to leave one (S10). Failed ones hold theirs."""
+        return self.deleting or not self.done or self.phase == phases.FAILED
+
+    @property
     def finished(self) -> bool:
         """Its job is over: exit code 0, or a phase that says so."""
         return self.phase == phases.SUCCEEDED or self.exit_code == 0

@@ -6,6 +6,7 @@ server refuses is raised.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -32,19 +33,19 @@ class Located(Protocol):
         """The resource."""
 
 
-class TypedCalls:
+class TypedCalls(ABC):
     """What `ApiServer` offers beside `handle` and `watch`."""
 
     _catalogue: Catalogue
     _store: Store
 
+    @abstractmethod
     def handle(self, request: ApiRequest) -> ApiResponse:
         """Answer one request."""
-        raise NotImplementedError
 
+    @abstractmethod
     def watch(self, request: ApiRequest) -> WatchStream | ApiResponse:
         """Open a watch."""
-        raise NotImplementedError
 
     def create(self, kind: str | Located, namespace: str, body: JsonObject, *, user: str = ADMIN) -> JsonObject:
         """Create an object. Raises ApiFailure."""

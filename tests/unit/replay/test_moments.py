@@ -11,7 +11,6 @@ from arcfsm.domain.kinds import CONTROLLER_STREAM
 from arcfsm.domain.snapshot import freeze
 from arcfsm.journal import Batch, Journal
 from arcfsm.replay.fold import SNAPSHOT_FORMAT, folded, keep_snapshot, snapshotted
-from arcfsm.replay.moments import seq_at
 from tests.unit.audit.control_story import control_story
 
 
@@ -40,28 +39,28 @@ def test_a_time_is_the_end_of_what_had_happened_by_then(tmp_path, moment, seq):
     url = f"sqlite:///{tmp_path / 'j.db'}"
     journal_of(url, 10, 20, 20, 30)
     with Journal.open(url) as journal:
-        assert seq_at(journal, moment) == seq
+        assert journal.seq_at(moment) == seq
 
 
 def test_what_was_learned_late_does_not_lead_back(tmp_path):
     url = f"sqlite:///{tmp_path / 'j.db'}"
     journal_of(url, 10, 30, 20, 40)
     with Journal.open(url) as journal:
-        assert seq_at(journal, 20) == 1, "at 20 the event of 30 was not known, so nor was what came after it"
-        assert seq_at(journal, 30) == 3
+        assert journal.seq_at(20) == 1, "at 20 the event of 30 was not known, so nor was what came after it"
+        assert journal.seq_at(30) == 3
 
 
 def test_times_of_the_journal_itself_count_where_the_source_has_none(journal_url):
     control_story().write(journal_url)
     with Journal.open(journal_url) as journal:
         last = next(journal.events(newest_first=True))
-        assert seq_at(journal, last.at) == last.seq
-        assert seq_at(journal, last.at - 1) < last.seq
+        assert journal.seq_at(last.at) == last.seq
+        assert journal.seq_at(last.at - 1) < last.seq
 
 
 def test_an_empty_journal_ends_before_every_moment(tmp_path):
     with Journal.open(f"sqlite:///{tmp_path / 'j.db'}", create=True) as journal:
-        assert seq_at(journal, 10**18) == 0
+        assert journal.seq_at(10**18) == 0
 
 
 def test_folding_goes_on_from_the_newest_snapshot_that_fits(tmp_path):
