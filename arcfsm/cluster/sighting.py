@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from arcfsm.cluster.authors import FieldPath
 from arcfsm.cluster.redaction import redact, redact_pairs
+from arcfsm.cluster.sealing import SealedValues
 from arcfsm.cluster.wire import Head
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.events import DomainEvent
@@ -36,7 +37,8 @@ class RedactedDocuments:
     Of the raw content only a hash is remembered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sealed: SealedValues | None = None) -> None:
+        self._sealed = sealed
         self._known: dict[bytes, Digest] = {}
         self._documents: Documents | None = None
 
@@ -57,11 +59,12 @@ class RedactedDocuments:
             self._documents, self._known = documents, {}
         found = self._known.get(key)
         if found is None:
+            clean: Json = redact(raw)
             if kind == b"metadata" and isinstance(raw, dict):
-                raw = {part: redact_pairs(pairs) for part, pairs in raw.items()}
-            else:
-                raw = redact(raw)
-            found = documents.intern(raw)
+                clean = {part: redact_pairs(pairs) for part, pairs in raw.items()}
+            if self._sealed is not None:
+                self._sealed.learn(raw, clean)
+            found = documents.intern(clean)
             if len(self._known) >= REMEMBERED_MAX:
                 self._known = dict(list(self._known.items())[REMEMBERED_MAX // 2 :])
             self._known[key] = found

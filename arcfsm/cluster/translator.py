@@ -30,6 +30,7 @@ from arcfsm.cluster import (
 )
 from arcfsm.cluster.absence import gone_event, known_in, missing_events
 from arcfsm.cluster.authors import ANNOTATIONS, FINALIZERS, LABELS, FieldPath, author_of, creator_of
+from arcfsm.cluster.sealing import SealedValues
 from arcfsm.cluster.shelf import Shelf
 from arcfsm.cluster.sighting import Fact, RedactedDocuments, Sighting
 from arcfsm.cluster.versions import Versions, older, pod_of
@@ -68,8 +69,9 @@ _DEPENDENT: Final[tuple[FieldPath, ...]] = (
 class ObjectTranslator:
     """Turns observations of one cluster into domain events."""
 
-    def __init__(self) -> None:
-        self._documents = RedactedDocuments()
+    def __init__(self, sealed: SealedValues | None = None) -> None:
+        """`sealed` learns what stands behind the markers of redacted values, which control needs."""
+        self._documents = RedactedDocuments(sealed)
         self._versions = Versions()
         self._names = translate_dependent.ScaleSetNames()
         self._shelf = Shelf()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from arcfsm.domain.documents import Documents
-from arcfsm.domain.jsonvalue import Digest, Json, object_at, text_at
+from arcfsm.domain.jsonvalue import Digest, Json, JsonObject, object_at, text_at
 from arcfsm.domain.kinds import Kind
 from arcfsm.domain.rulebook import rule
 from arcfsm.domain.states import ScaleSet
@@ -28,16 +28,20 @@ class ClientIdentity(NamedTuple):
 @rule("M10", "clients of the service are shared by URL, namespace, credentials, proxy content and certificates")
 def client_identity(world: World, scale_set: ScaleSet) -> ClientIdentity:
     """Return the identity of the client that a scale set needs now."""
-    spec = world.documents.mapping(scale_set.spec)
+    return identity_under(world, scale_set.namespace, world.documents.mapping(scale_set.spec))
+
+
+def identity_under(world: World, namespace: str, spec: JsonObject) -> ClientIdentity:
+    """Return the identity of the client that a spec in a namespace names: a scale set's, or a runner's own."""
     secret_name = text_at(spec, "githubConfigSecret")
     reference = object_at(spec, "githubServerTLS", "certificateFrom", "configMapKeyRef")
     return ClientIdentity(
         config_url=text_at(spec, "githubConfigUrl"),
-        namespace=scale_set.namespace,
-        credentials=_version(world, Kind.SECRET, scale_set.namespace, secret_name),
+        namespace=namespace,
+        credentials=_version(world, Kind.SECRET, namespace, secret_name),
         proxy=_digest(world.documents, spec.get("proxy")),
         certificates=_digest(world.documents, spec.get("githubServerTLS"))
-        + _version(world, Kind.CONFIG_MAP, scale_set.namespace, text_at(reference, "name")),
+        + _version(world, Kind.CONFIG_MAP, namespace, text_at(reference, "name")),
     )
 
 

@@ -24,6 +24,8 @@ class Documents:
         self._fetch = fetch
         self._fetch_all = fetch_all
         self._expected: dict[Digest, None] = {}
+        self._stored: dict[Digest, None] = {}
+        """Those that can be fetched again, the longest at hand first."""
 
     def intern(self, value: Json) -> Digest:
         """Keep a value and return its digest. The caller must not change the value afterwards."""
@@ -40,10 +42,13 @@ class Documents:
                 raise
         if wanted in self._expected and self._fetch_all is not None:
             expected, self._expected = self._expected, {}
-            self._known.update(self._fetch_all(expected))
+            fetched = self._fetch_all(expected)
+            self._known.update(fetched)
+            self._stored.update(dict.fromkeys(fetched))
             if wanted in self._known:
                 return self._known[wanted]
         value = self._known[wanted] = self._fetch(wanted)
+        self._stored[wanted] = None
         return value
 
     def expect(self, digests: Iterable[Digest]) -> None:
@@ -59,3 +64,16 @@ class Documents:
     def add(self, known: Digest, value: Json) -> None:
         """Keep a document whose digest is already known to be right: it comes from a journal that verified it."""
         self._known.setdefault(known, value)
+
+    def stored(self, digests: Iterable[Digest], *, keep_max: int) -> None:
+        """Note which documents can be fetched again from now on, and let go of the oldest beyond `keep_max` of them.
+
+        What was never stored stays: nobody else knows it.
+        """
+        for one in digests:
+            if one in self._known:
+                self._stored[one] = None
+        while len(self._stored) > keep_max:
+            oldest = next(iter(self._stored))
+            del self._stored[oldest]
+            del self._known[oldest]

@@ -57,6 +57,8 @@ class Knowledge:
         self.memo = Memo()
         self.settings = ControllerSettings()
         self.advisory = True
+        self.deciding = True
+        """Whether rules are asked at all: a mere recorder asks none."""
         self.head = 0
         """Seq of the last event applied."""
         self.now: Instant = 0
@@ -206,6 +208,16 @@ class Knowledge:
         """Return every intent without an outcome, in the order of the decisions that want them."""
         flights = [(stream, flight) for stream, effects in self.effects.items() for flight in effects.in_flight]
         return tuple(sorted(flights, key=lambda item: (item[1].decision, item[1].index)))
+
+    def next_wake(self) -> Instant | None:
+        """Return the earliest time that a decision waits for; None where none does."""
+        while self._alarms:
+            at, stream = self._alarms[0]
+            answer = self.answers.get(stream)
+            if answer is not None and answer.wake_at == at:
+                return at
+            heappop(self._alarms)
+        return None
 
     def due_wakes(self, until: Instant) -> tuple[tuple[Instant, StreamId], ...]:
         """Return the aggregates whose decisions asked to be woken by `until`, earliest first."""

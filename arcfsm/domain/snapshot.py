@@ -19,7 +19,7 @@ from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import Dependent, DependentKey, Effects, Listener, Runner, RunnerSet, ScaleSet
 from arcfsm.domain.world import World
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Grows with every change of a state's fields or meaning."""
 
 
@@ -31,6 +31,7 @@ class _Frozen(msgspec.Struct, frozen=True, kw_only=True):
     format: int
     settings: bytes
     advisory: bool
+    deciding: bool
     head: int
     now: Instant
     scale_sets: list[ScaleSet]
@@ -54,6 +55,7 @@ def freeze(world: World) -> bytes:
             format=FORMAT,
             settings=world.settings.model_dump_json().encode(),
             advisory=world.advisory,
+            deciding=world.deciding,
             head=world.head,
             now=world.now,
             scale_sets=[world.scale_sets[uid] for uid in sorted(world.scale_sets)],
@@ -81,7 +83,8 @@ def thaw(frozen: bytes, documents: Documents | None = None) -> World:
         raise SnapshotMismatchError(f"format {found.format}, this program reads {FORMAT}")
     world = World(documents)
     world.settings = ControllerSettings.model_validate_json(found.settings)
-    world.advisory, world.head, world.now = found.advisory, found.head, found.now
+    world.advisory, world.deciding = found.advisory, found.deciding
+    world.head, world.now = found.head, found.now
     world.dependents = {DependentKey(one.kind, one.namespace, one.name): one for one in found.dependents}
     world.effects = {StreamId.parse(stream): effects for stream, effects in found.effects}
     world.answers = {

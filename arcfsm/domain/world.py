@@ -79,7 +79,7 @@ class World(Knowledge):
         return None if fold is None else fold(self, journaled)
 
     def _declared(self, _journaled: JournaledEvent, event: SettingsDeclared) -> None:
-        self.settings, self.advisory = event.settings, event.advisory
+        self.settings, self.advisory, self.deciding = event.settings, event.advisory, event.deciding
         self.memo.forget()
 
     def _scale_set(self, journaled: JournaledEvent) -> Transition | None:

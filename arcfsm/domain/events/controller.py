@@ -16,6 +16,8 @@ class SettingsDeclared(DomainEvent):
 
     settings: ControllerSettings
     advisory: bool
+    deciding: bool = True
+    """False for a recorder: no rule is asked, so that nothing but what was observed stands in the journal."""
     rules_version: str
     """Version of the program that decided; replay names it where answers differ (B46)."""
 

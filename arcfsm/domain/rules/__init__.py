@@ -38,7 +38,7 @@ def decide(world: World, stream: StreamId, now: Instant) -> Decided | None:
     says why.
     """
     subject = world.aggregate(stream)
-    if subject is None or not subject.present:
+    if subject is None or not subject.present or not world.deciding:
         return None
     wanted, awaiting = _ask(world, subject, stream, now)
     if wanted is None or (awaiting and not wanted.intents):
