@@ -1,0 +1,1 @@
+"""Effects: intents carried out, one coroutine each, and what became of them."""
