@@ -23,7 +23,7 @@ class Reply:
     """One answer of the API server: its status, and the object or the Status that it sent."""
 
     status: int
-    body: JsonObject = field(default=EMPTY, repr=False)
+    body: JsonObject = field(default_factory=lambda: EMPTY, repr=False)
     detail: str = ""
     """Why there is no answer, in one line without secrets; "" where there is one."""
     retry_after_s: int = 0
