@@ -91,7 +91,7 @@ class CreateObject(_Intent):
 
 
 class CreateRunners(_Intent):
-    """Create `count` runners from one manifest; names follow from the decision's seq and an index (S11, H9)."""
+    """Create `count` runners from one manifest; names follow from decision seq, index and salt (S11, H9)."""
 
     action: Literal["create-runners"] = "create-runners"
     namespace: str
@@ -100,6 +100,8 @@ class CreateRunners(_Intent):
     count: int = Field(ge=1)
     patch_id: int
     incarnation: str = ""
+    salt: int = 0
+    """What keeps the names apart from those of other sets and other journals: `names.runner_salt`."""
 
     @property
     def key(self) -> str:

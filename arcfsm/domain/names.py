@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from arcfsm.domain import keys
+from arcfsm.domain.instant import Instant
 from arcfsm.domain.rulebook import rule
 
 ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -69,13 +70,23 @@ def listener_proxy_secret_name(listener: str) -> str:
     return listener + keys.LISTENER_PROXY_SUFFIX
 
 
-def runner_name(set_name: str, decision_seq: int, index: int) -> str:
+def runner_salt(set_uid: str, known_since: Instant) -> int:
+    """Return what keeps the names of one set and one journal apart from those of any other.
+
+    Decisions are counted anew in a fresh journal, on a cluster where runners of an earlier one may live: so it is
+    not the set's uid alone, but also the moment from which this journal knows the set.
+    """
+    return fnv1a_32(f"{set_uid}@{known_since}".encode())
+
+
+def runner_name(set_name: str, decision_seq: int, index: int, salt: int) -> str:
     """Return `<set>-runner-<5 letters>` for the runner `index` that the decision at `decision_seq` wanted.
 
     A retry after a crash asks for the same name and finds its own runner (architecture.md §4.4). There are 14.3
-    million suffixes; over the decisions that can have living runners at one time they do not repeat.
+    million suffixes; over the decisions that can have living runners at one time they do not repeat. The salt shifts
+    all of them alike, which changes nothing about their distances.
     """
-    number = (decision_seq * _SEQ_STRIDE + index) * _INDEX_STRIDE % _SUFFIXES
+    number = ((decision_seq * _SEQ_STRIDE + index) * _INDEX_STRIDE + salt) % _SUFFIXES
     letters = []
     for _ in range(_SUFFIX_LENGTH):
         number, letter = divmod(number, len(ALPHABET))

@@ -233,7 +233,7 @@ def test_a_time_is_the_same_in_every_zone(moment, minutes):
 @few
 @given(st.integers(0, 2**40))
 def test_runner_names_of_decisions_in_a_row_do_not_collide(first):
-    names = {runner_name("set", first + seq, index) for seq in range(1000) for index in range(100)}
+    names = {runner_name("set", first + seq, index, first) for seq in range(1000) for index in range(100)}
     assert len(names) == 100_000
 
 
@@ -241,12 +241,12 @@ def test_runner_names_of_decisions_in_a_row_do_not_collide(first):
 @given(st.integers(0, 2**40), st.sampled_from([(1, 100_000), (100, 1000), (5_000, 20), (100_000, 1)]))
 def test_runner_names_do_not_collide_in_windows_of_any_shape(first, window):
     seqs, indexes = window
-    names = {runner_name("s", first + seq, index) for seq in range(seqs) for index in range(indexes)}
+    names = {runner_name("s", first + seq, index, first) for seq in range(seqs) for index in range(indexes)}
     assert len(names) == seqs * indexes
 
 
 def test_runner_names_are_well_spread():
-    suffixes = [runner_name("s", seq, index)[-5:] for seq in range(500, 600) for index in range(100)]
+    suffixes = [runner_name("s", seq, index, 7)[-5:] for seq in range(500, 600) for index in range(100)]
     for position in range(5):
         counts = [sum(suffix[position] == letter for suffix in suffixes) for letter in ALPHABET]
         assert min(counts) > len(suffixes) / len(ALPHABET) * 0.7

@@ -34,6 +34,7 @@ def _appeared(state: RunnerSet, event: RunnerSetFacts, at: Instant) -> RunnerSet
         present=True,
         wished_at=at,
         revised_at=at,
+        known_since=state.known_since or at,
         marker_incarnation=event.incarnation if event.finished_marker else "",
         # Who refused what before we looked is not known; the phase is believed (H4).
         refused_revision=event.applied_revision if event.phase == phases.OUTDATED else state.refused_revision,

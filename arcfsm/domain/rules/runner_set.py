@@ -13,6 +13,7 @@ from arcfsm.domain.instant import Instant
 from arcfsm.domain.intents import CreateRunners, Intent, PatchObject, births_key
 from arcfsm.domain.jsonvalue import Json
 from arcfsm.domain.manifests import runner_manifest
+from arcfsm.domain.names import runner_salt
 from arcfsm.domain.rules.rule import Answer, Look, RuleFunction, act, hold, rule, settled, stalled, wait
 from arcfsm.domain.rules.runner_buckets import Buckets, same_incarnation, sort_runners
 from arcfsm.domain.rules.runner_cleanup import Cleaning, clean, finish_removals, let_idle_go
@@ -286,6 +287,7 @@ def _create(look: Look[RunnerSet], count: int) -> CreateRunners:
         count=count,
         patch_id=subject.patch_id,
         incarnation=subject.incarnation,
+        salt=runner_salt(subject.uid, subject.known_since),
     )
 
 

@@ -29,6 +29,8 @@ class RunnerSet(msgspec.Struct, frozen=True, kw_only=True):
     """Uid of the listener pod that made the present wish (H8)."""
     wished_at: Instant = 0
     """When the present wish was seen."""
+    known_since: Instant = 0
+    """When this journal first saw the set: names of its runners are salted with it."""
     due: int = 0
     """Runners still to be born for the present wish: asked for when it came, less those born under it since (H9)."""
     actionable_revision: int = 0

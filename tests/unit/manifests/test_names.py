@@ -43,10 +43,18 @@ def test_M9_digits_in_the_alphabet():
 
 
 def test_runner_names_are_the_same_on_every_machine():
-    assert names.runner_name("demo", 41, 0) == names.runner_name("demo", 41, 0)
-    assert names.runner_name("demo", 41, 0)[:-5] == "demo-runner-"
-    assert names.runner_name("demo", 0, 0) == "demo-runner-bbbbb"
-    assert names.runner_name("demo", 1234, 7) == "demo-runner-nfljg"
+    assert names.runner_name("demo", 41, 0, 9) == names.runner_name("demo", 41, 0, 9)
+    assert names.runner_name("demo", 41, 0, 9)[:-5] == "demo-runner-"
+    assert names.runner_name("demo", 0, 0, 0) == "demo-runner-bbbbb"
+    assert names.runner_name("demo", 1234, 7, 0) == "demo-runner-nfljg"
+
+
+def test_a_fresh_journal_does_not_meet_the_names_of_an_earlier_one():
+    first = names.runner_salt("u-1", 1_000_000)
+    assert first == names.runner_salt("u-1", 1_000_000)
+    others = (names.runner_salt("u-1", 2_000_000), names.runner_salt("u-2", 1_000_000))
+    for other in others:
+        assert names.runner_name("demo", 41, 0, first) != names.runner_name("demo", 41, 0, other)
 
 
 def test_T414_a_long_organization_is_cut_and_marked():

@@ -60,7 +60,7 @@ class Hands:
             return self._delete(intent)
         if isinstance(intent, CreateRunners):
             manifest = self.lab.world.documents.mapping(intent.manifest)
-            name = runner_name(intent.set_name, seq, item)
+            name = runner_name(intent.set_name, seq, item, intent.salt)
             return [self._created_runner(intent.namespace, name, manifest, intent.incarnation)]
         if isinstance(intent, CreateObject):
             return self._create(intent)
