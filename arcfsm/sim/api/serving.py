@@ -84,7 +84,8 @@ def self_signed() -> Certificate:
 
 def listen(port: int) -> socket.socket:
     """Take a port of loopback; 0 takes any free one. Raises OSError."""
-    taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # The protocol is named because the event loop switches Nagle's algorithm off only where it is.
+    taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind((LOOPBACK, port))
