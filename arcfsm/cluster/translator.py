@@ -43,6 +43,7 @@ from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import JsonObject, text_at
 from arcfsm.domain.kinds import AGGREGATE_OF, CONTROLLER_STREAM, AggregateKind, Kind, StreamId
 from arcfsm.domain.observation import Change, Identity, Observation, Scope, Translation
+from arcfsm.domain.pruning import keep_dropped
 from arcfsm.domain.states import DependentKey, Listener, Runner, RunnerSet, ScaleSet
 from arcfsm.domain.turn import Arrival
 from arcfsm.domain.world import World
@@ -132,6 +133,10 @@ class ObjectTranslator:
     def newest_moment(self, obj: JsonObject) -> Instant | None:
         """Return the newest time that an object mentions."""
         return newest_moment(obj)
+
+    def latest_version(self, uid: str) -> str:
+        """Return the newest resourceVersion seen of an object in this session; "" for none."""
+        return self._versions.latest(uid)
 
     def restart_versions(self) -> None:
         """Forget the order of resource versions: the cluster started a new count of them (B40)."""
@@ -263,6 +268,8 @@ def _aggregate_facts(sighting: Sighting, stream: StreamId) -> Iterator[Fact]:
         runner_set = _present(world.runner_sets.get(uid))
         seen_set = translate_runner_set.project(sighting)
         if runner_set is not None:
+            if Kind.RUNNER_SET in world.pruned:
+                seen_set = keep_dropped(runner_set, seen_set, sighting.object, world.pruned[Kind.RUNNER_SET])
             yield from translate_runner_set.changes(runner_set, seen_set)
         else:
             yield Fact(translate_runner_set.appeared(seen_set, fresh=fresh))
@@ -277,6 +284,8 @@ def _aggregate_facts(sighting: Sighting, stream: StreamId) -> Iterator[Fact]:
         scale_set = _present(world.scale_sets.get(uid))
         seen_scale_set = translate_scale_set.project(sighting)
         if scale_set is not None:
+            if Kind.SCALE_SET in world.pruned:
+                seen_scale_set = keep_dropped(scale_set, seen_scale_set, sighting.object, world.pruned[Kind.SCALE_SET])
             yield from translate_scale_set.changes(scale_set, seen_scale_set)
         else:
             yield Fact(translate_scale_set.appeared(seen_scale_set, fresh=fresh))

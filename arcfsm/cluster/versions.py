@@ -44,6 +44,10 @@ class Versions:
             self._latest = dict(list(self._latest.items())[REMEMBERED_MAX // 2 :])
         self._latest[uid] = version
 
+    def latest(self, uid: str) -> str:
+        """Return the latest version of an object that this session saw; "" for none."""
+        return self._latest.get(uid, "")
+
     def of(self, world: World, head: Head, stream: StreamId | None) -> str:
         """Return the latest known version of an object; "" where it is not known."""
         seen = self._latest.get(head.uid)

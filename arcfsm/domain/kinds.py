@@ -60,6 +60,25 @@ RESOURCES: Final[dict[Kind, Resource]] = {
     Kind.ROLE_BINDING: Resource("rbac.authorization.k8s.io", "v1", "rolebindings"),
 }
 
+TELLING_ORDER: Final[dict[Kind, int]] = {
+    kind: rank
+    for rank, kind in enumerate(
+        (
+            Kind.SCALE_SET,
+            Kind.LISTENER,
+            Kind.SERVICE_ACCOUNT,
+            Kind.ROLE,
+            Kind.ROLE_BINDING,
+            Kind.SECRET,
+            Kind.CONFIG_MAP,
+            Kind.RUNNER_SET,
+            Kind.RUNNER,
+            Kind.POD,
+        )
+    )
+}
+"""The order in which the items of a list are told: owners before what they own, accounts and Secrets before pods."""
+
 AGGREGATE_OF: Final[dict[Kind, AggregateKind]] = {
     Kind.SCALE_SET: AggregateKind.SCALE_SET,
     Kind.RUNNER_SET: AggregateKind.RUNNER_SET,

@@ -100,6 +100,10 @@ class Translator(Protocol):
         """Return the newest time that an object mentions: when it was last written, as far as it tells."""
         ...
 
+    def latest_version(self, uid: str) -> str:
+        """Return the newest resourceVersion seen of an object in this session; "" for none."""
+        ...
+
     def restart_versions(self) -> None:
         """Forget the order of resource versions: the cluster started a new count of them (B40)."""
         ...

@@ -28,7 +28,7 @@ from arcfsm.domain.events.controller import (
 from arcfsm.domain.events.listener import ListenerFacts
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import Digest, JsonObject, text_at
-from arcfsm.domain.kinds import CONTROLLER_STREAM, RESOURCES, Kind
+from arcfsm.domain.kinds import CONTROLLER_STREAM, RESOURCES, TELLING_ORDER, Kind
 from arcfsm.domain.observation import Change, Identity, Observation, RefusedError, Scope, Translator
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.turn import Arrival, Turn, run_turn, timers_due
@@ -45,25 +45,6 @@ from arcfsm.replay.importing.tracks import Line, track
 
 BATCH_EVENTS: Final = 500
 """A batch goes to the journal when it holds so many events; a turn is never split."""
-
-_RANKS: Final = {
-    kind: rank
-    for rank, kind in enumerate(
-        (
-            Kind.SCALE_SET,
-            Kind.LISTENER,
-            Kind.SERVICE_ACCOUNT,
-            Kind.ROLE,
-            Kind.ROLE_BINDING,
-            Kind.SECRET,
-            Kind.CONFIG_MAP,
-            Kind.RUNNER_SET,
-            Kind.RUNNER,
-            Kind.POD,
-        )
-    )
-}
-"""The order in which the items of a list are told: owners before what they own, accounts and Secrets before pods."""
 
 _CHANGES: Final = {
     Says.ADDED: Change.ADDED,
@@ -257,8 +238,8 @@ class Importer:
         except RefusedError:
             identity = None
         if identity is None or line.record.says not in {Says.ADDED, Says.BARE}:
-            return (len(_RANKS), "", "", line.record.line)
-        return (_RANKS[identity.scope.kind], identity.scope.namespace, identity.name, line.record.line)
+            return (len(TELLING_ORDER), "", "", line.record.line)
+        return (TELLING_ORDER[identity.scope.kind], identity.scope.namespace, identity.name, line.record.line)
 
     def _bookmark(self, record: Record) -> Kind | None:
         """Note how far the watch of a kind is though nothing of it changed (B35)."""
