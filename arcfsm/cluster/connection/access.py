@@ -121,30 +121,29 @@ class ClusterAccess:
             if now - self._renewed_at < RENEW_AT_MOST_EVERY_S:
                 return False
             self._renewed_at = now
-            idle = self._manager
             try:
                 self._take(load(self._source))
             except NoClusterError:
                 return False
-            idle.clear()
+            # The pool before closes itself once the last request in it is over.
             self._generation += 1
             return True
 
     def close(self) -> None:
-        """Close idle connections."""
-        self._manager.clear()
+        """Close idle connections; what is asked from now on has no answer."""
+        self._pool.close()
 
     def _take(self, configuration: Configuration) -> None:
         configuration.connection_pool_maxsize = self.connections
         configuration.socket_options = _socket_options()
         self._configuration = configuration
         try:
-            self._manager: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
-            self._pool: urllib3.HTTPConnectionPool = self._manager.connection_from_url(configuration.host)
+            manager: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
+            self._pool: urllib3.HTTPConnectionPool = manager.connection_from_url(configuration.host)
         except (ValueError, OSError, urllib3.exceptions.HTTPError) as error:
             raise NoClusterError(f"server {configuration.host}: {one_line(error)}") from error
         # A path before /api is how gateways tell clusters apart. A proxy without TLS behind it wants whole URLs.
-        whole = isinstance(self._manager, urllib3.ProxyManager) and self._pool.scheme == "http"
+        whole = isinstance(manager, urllib3.ProxyManager) and self._pool.scheme == "http"
         self._prefix = configuration.host.rstrip("/") if whole else urlsplit(configuration.host).path.rstrip("/")
         self._look()
 

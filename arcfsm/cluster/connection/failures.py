@@ -25,12 +25,12 @@ def reason(error: BaseException) -> str:
     inner = _innermost(error)
     if isinstance(error, exceptions.ProxyError):
         return f"the proxy does not connect: {_system(inner)}"
-    if isinstance(error, exceptions.ConnectTimeoutError):
-        return "no connection in time"
     if isinstance(error, exceptions.NameResolutionError) or isinstance(inner, socket.gaierror):
         return f"the server's name is unknown: {_system(inner)}"
     if isinstance(error, exceptions.NewConnectionError):
         return f"no connection: {_system(inner)}"
+    if isinstance(error, exceptions.ConnectTimeoutError):
+        return "no connection in time"
     if isinstance(error, (exceptions.ReadTimeoutError, TimeoutError)):
         return "no answer in time"
     if isinstance(inner, ssl.SSLCertVerificationError):

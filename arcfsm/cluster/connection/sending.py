@@ -19,6 +19,8 @@ from arcfsm.cluster.connection.failures import reason
 from arcfsm.domain.exchange import NO_ANSWER, Reply
 
 CONNECT_S: Final = 5.0
+WORTH_SENDING_S: Final = 0.1
+"""With less time left than this no answer is to be expected, and nothing is sent: that is known not to be done."""
 MERGE_PATCH: Final = "application/merge-patch+json"
 NETWORK_ERRORS: Final = (exceptions.HTTPError, HTTPException, OSError)
 """All that the pool raises for what the network or the server does."""
@@ -51,7 +53,7 @@ def send(access: ClusterAccess, request: Request, expires: float) -> Reply:
     broken = renewed = False
     while True:
         left = expires - time.monotonic()
-        if left <= 0:
+        if left < WORTH_SENDING_S:
             return LATE
         generation = access.generation
         try:

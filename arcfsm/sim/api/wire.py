@@ -19,7 +19,7 @@ from arcfsm.sim.api.server import ApiServer
 
 Headers = list[tuple[str, str]]
 
-_BEARER: Final = "Bearer "
+_BEARER: Final = "bearer"
 _OPTIONS: Final = orjson.OPT_SORT_KEYS
 
 
@@ -29,7 +29,9 @@ def authenticate(server: ApiServer, headers: Mapping[str, str]) -> Identity:
     if not token:
         who = Identity.named(ANONYMOUS)
     else:
-        known = server.tokens.get(token.removeprefix(_BEARER)) if token.startswith(_BEARER) else None
+        # The scheme may be written in any case, and the service accounts of one client library do.
+        scheme, _, given = token.partition(" ")
+        known = server.tokens.get(given) if scheme.lower() == _BEARER else None
         if known is None:
             raise unauthorized()
         who = known
