@@ -74,3 +74,18 @@ REASON_INVALID_POD: Final = "InvalidPod"
 REASON_OUTDATED: Final = "Outdated"
 MESSAGE_OUTDATED: Final = "Runner is deprecated"
 REASON_EVICTED: Final = "Evicted"
+REASONS_NOT_STARTING: Final = frozenset(
+    {
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "ErrImageNeverPull",
+        "ErrImagePull",
+        "ImageInspectError",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "RegistryUnavailable",
+        "RunContainerError",
+        "SignatureValidationFailed",
+    }
+)
+"""Reasons with which the kubelet says that a container waits for something that may never come."""

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.events import types_of
 from arcfsm.domain.events.controller import SettingsDeclared, TimerFired
 from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.events.runner import RunnerPodFacts, RunnerPodGone
@@ -38,7 +39,10 @@ Aggregate: TypeAlias = ScaleSet | RunnerSet | Runner | Listener
 _SCALE_SET: Final = AggregateKind.SCALE_SET
 _RUNNER_SET: Final = AggregateKind.RUNNER_SET
 _RUNNER: Final = AggregateKind.RUNNER
-_OF_RUNNER_PODS: Final = (RunnerPodFacts, RunnerPodGone)
+_LISTENER: Final = AggregateKind.LISTENER
+_CONTROLLER: Final = AggregateKind.CONTROLLER
+_OF_RUNNER_PODS: Final = types_of(RunnerPodFacts, RunnerPodGone)
+_OF_THE_CONTROLLER: Final = types_of(TimerFired, SettingsDeclared, Decided)
 
 
 class Answer(NamedTuple):
@@ -78,9 +82,12 @@ class Knowledge:
         self.answers: dict[StreamId, Answer] = {}
         self.versions: dict[StreamId, int] = {}
         self.closed: dict[StreamId, None] = {}
+        self.pruned: dict[Kind, frozenset[str]] = {}
+        """Fields that we wrote and the installed CRDs do not keep (H34)."""
         self._alarms: list[tuple[Instant, StreamId]] = []
         """A heap of the times that decisions wait for; what an answer overtook is dropped when it surfaces."""
         self._names: dict[tuple[AggregateKind, str, str], str] = {}
+        self._runner_sets_of: Ownership[str] = Ownership()
         self._runners_of: Ownership[str] = Ownership()
         self._listeners_of: Ownership[tuple[str, str]] = Ownership()
 
@@ -103,6 +110,19 @@ class Knowledge:
     def runner_set_named(self, namespace: str, name: str) -> RunnerSet | None:
         """Return the present runner set of that name: a scale set's has its namespace and name."""
         return self.runner_sets.get(self._names.get((AggregateKind.RUNNER_SET, namespace, name), ""))
+
+    def runner_sets_of(self, scale_set: ScaleSet) -> tuple[RunnerSet, ...]:
+        """Return its present runner sets, the one that counts first.
+
+        That is the one of its name. Controllers of before 2026-07 made names up: of those that it controls the newest
+        counts, and one that is being deleted only where there is no other.
+        """
+        found = [self.runner_sets[uid] for uid in reversed(self._runner_sets_of.of(scale_set.uid))]
+        named = self.runner_set_named(scale_set.namespace, scale_set.name)
+        if named is not None and named not in found:
+            found.append(named)
+        own = [one for one in found if one.present and one.namespace == scale_set.namespace]
+        return tuple(sorted(own, key=lambda one: (one.name != scale_set.name, one.deleting)))
 
     def runner_named(self, namespace: str, name: str) -> Runner | None:
         """Return the present runner of that name."""
@@ -164,13 +184,13 @@ class Knowledge:
         `parents` are those from before the event: what is gone by now can't tell them any more.
         """
         event, stream = journaled.event, journaled.stream
-        if isinstance(event, _OF_RUNNER_PODS):
+        if type(event) in _OF_RUNNER_PODS:
             return (stream,)
-        if isinstance(event, TimerFired):
-            return (event.target,)
-        if isinstance(event, SettingsDeclared):
-            return self.streams()
-        if isinstance(event, Decided) or stream.kind is AggregateKind.CONTROLLER:
+        if type(event) in _OF_THE_CONTROLLER:
+            if isinstance(event, TimerFired):
+                return (event.target,)
+            return self.streams() if isinstance(event, SettingsDeclared) else ()
+        if stream.kind is _CONTROLLER:
             return ()
         now = self.parents_of(stream)
         return (stream, *now) if now == parents else tuple(dict.fromkeys((stream, *parents, *now)))
@@ -183,7 +203,7 @@ class Knowledge:
         if stream.kind is _RUNNER_SET:
             runner_set = self.runner_sets.get(stream.uid)
             return (stream_of(_SCALE_SET, runner_set.owner_uid),) if runner_set else ()
-        if stream.kind is AggregateKind.LISTENER:
+        if stream.kind is _LISTENER:
             listener = self.listeners.get(stream.uid)
             if listener is None:
                 return ()

@@ -104,6 +104,6 @@ class Translator(Protocol):
         """Return the newest resourceVersion seen of an object in this session; "" for none."""
         ...
 
-    def restart_versions(self) -> None:
+    def restart_versions(self, world: World) -> None:
         """Forget the order of resource versions: the cluster started a new count of them (B40)."""
         ...

@@ -64,9 +64,10 @@ class ControllerSettings(BaseModel):
         default=30 * SECOND, ge=0, description="Wait before asking the service again about a busy runner (R4, R14)."
     )
     registration_abandon_after: Span = Field(
-        default=15 * MINUTE,
+        default=10 * MINUTE,
         ge=0,
-        description="Give up a registration the service calls busy this long after its pod went (H25).",
+        description="Give up a registration that the service calls busy, or for which it takes no credentials, this "
+        "long after the pod (or, of a deleted scale set, its last child) went (H25, H26).",
     )
     quota_retry: Span = Field(default=30 * SECOND, ge=0, description="Wait after a pod was refused by quota (R16).")
     quota_give_up_after: Span = Field(
@@ -76,6 +77,22 @@ class ControllerSettings(BaseModel):
         default=0,
         ge=0,
         description="Remove a runner that still runs this long after its job completed; 0 never (H37).",
+    )
+    failed_runner_retire_after: Span = Field(
+        default=5 * MINUTE,
+        ge=0,
+        description="A failed runner holds its slot this long, then makes room for another try; 0 for ever (H35).",
+    )
+    pod_start_deadline: Span = Field(
+        default=10 * MINUTE,
+        ge=0,
+        description="Fail a runner whose container can't start (image not found, say) this long after its pod came.",
+    )
+    stuck_pod_after: Span = Field(
+        default=5 * MINUTE,
+        ge=0,
+        description="A pod still there this long after its grace period ended is taken for dead: a listener's is "
+        "deleted by force, a runner's takes its runner along.",
     )
     terminated_pod_grace_s: int = Field(
         default=0, description="gracePeriodSeconds for a pod whose containers ended; negative leaves it alone (R15)."

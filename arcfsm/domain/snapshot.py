@@ -13,7 +13,7 @@ import msgspec
 
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.instant import Instant
-from arcfsm.domain.kinds import StreamId
+from arcfsm.domain.kinds import Kind, StreamId
 from arcfsm.domain.knowledge import Answer
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import Dependent, DependentKey, Effects, Listener, Runner, RunnerSet, ScaleSet
@@ -43,6 +43,7 @@ class _Frozen(msgspec.Struct, frozen=True, kw_only=True):
     answers: list[tuple[str, int, str, Instant | None]]
     versions: list[tuple[str, int]]
     closed: list[str]
+    pruned: list[tuple[Kind, list[str]]]
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Frozen)
@@ -67,6 +68,7 @@ def freeze(world: World) -> bytes:
             answers=[(str(stream), *world.answers[stream]) for stream in sorted(world.answers)],
             versions=[(str(stream), world.versions[stream]) for stream in sorted(world.versions)],
             closed=[str(stream) for stream in world.closed],
+            pruned=[(kind, sorted(world.pruned[kind])) for kind in sorted(world.pruned)],
         ),
         # What the service answered reads the same in another order.
         order="deterministic",
@@ -92,5 +94,6 @@ def thaw(frozen: bytes, documents: Documents | None = None) -> World:
     }
     world.versions = {StreamId.parse(stream): version for stream, version in found.versions}
     world.closed = {StreamId.parse(stream): None for stream in found.closed}
+    world.pruned = {kind: frozenset(fields) for kind, fields in found.pruned}
     world.settle_in(found.scale_sets, found.runner_sets, found.runners, found.listeners)
     return world

@@ -63,8 +63,9 @@ class Touched:
         # What is gone afterwards can't tell its parents any more.
         parents = world.parents_of(journaled.stream)
         transition = world.apply(journaled)
+        causes, seq = self.causes, journaled.seq
         for stream in world.touched_by(journaled, parents):
-            self.causes[stream] = journaled.seq
+            causes[stream] = seq
         return transition
 
     def in_order(self) -> list[StreamId]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from arcfsm.domain import phases
 from arcfsm.domain.envelope import JournaledEvent
-from arcfsm.domain.events import EVENT_TYPES, DomainEvent
+from arcfsm.domain.events import EVENT_TYPES, DomainEvent, types_of
 from arcfsm.domain.events.controller import SettingsDeclared, TimerFired
 from arcfsm.domain.events.decision import Decided, IntentSettled, Outcome
 from arcfsm.domain.events.dependent import DependentFacts, DependentGone
@@ -24,16 +24,19 @@ from arcfsm.domain.events.runner import RunnerPodFacts, RunnerPodGone
 from arcfsm.domain.events.runner_set import RunnerSetFacts, RunnerSetScaled, RunnerSpecPublished
 from arcfsm.domain.events.scale_set import ScaleSetFacts, ScaleSetMetadataChanged, ScaleSetSpecChanged
 from arcfsm.domain.fold import fold_listener, fold_runner, fold_runner_set, fold_scale_set, issue, settle
+from arcfsm.domain.fold.listener import REMEMBERED
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.intents import ServiceCall, create_key
 from arcfsm.domain.jsonvalue import Digest, text_at
 from arcfsm.domain.keys import LISTENER_CONFIG_SUFFIX
-from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.kinds import KIND_OF, AggregateKind, Kind, StreamId
 from arcfsm.domain.knowledge import Aggregate, Answer, Knowledge
 from arcfsm.domain.ownership import Rank
+from arcfsm.domain.pruning import PRUNED, kind_written, stand_ins, still_pruned
 from arcfsm.domain.states import (
     Dependent,
     DependentKey,
+    InFlight,
     Listener,
     Runner,
     RunnerSet,
@@ -86,7 +89,7 @@ class World(Knowledge):
         uid, event = journaled.stream.uid, journaled.event
         before = self.scale_sets.get(uid) or ScaleSet(uid=uid)
         after = _versioned(fold_scale_set(before, event, journaled.at), journaled)
-        if isinstance(event, _SCALE_SET_EDITS):
+        if type(event) in _SCALE_SET_EDITS:
             after = replace(after, changed_seq=journaled.seq)
         if isinstance(event, ScaleSetSpecChanged) and self._naming(before.spec) != self._naming(after.spec):
             after = replace(after, named_at=journaled.at)
@@ -112,9 +115,11 @@ class World(Knowledge):
         elif isinstance(event, RunnerSpecPublished):
             after = replace(after, revised_seq=journaled.seq)
         self.runner_sets[uid] = after
+        self._runner_sets_of.assign(uid, after.owner_uid, _rank(after))
         self._name(journaled.stream, after)
         if not after.present and before.present:
             self._close(journaled.stream)
+            self._runner_sets_of.release(uid)
             del self.runner_sets[uid]
         return _transition(journaled, before, after)
 
@@ -155,6 +160,8 @@ class World(Knowledge):
         self._name(journaled.stream, after)
         if before.present and not after.present:
             self._bereft(journaled, after)
+        if after.present and not before.present:
+            self._made(journaled, after)
         if not after.present and after.state == "gone" and after.pod is None:
             self._close(journaled.stream)
             self._listeners_of.release(uid)
@@ -182,10 +189,28 @@ class World(Knowledge):
         if owner is not None:
             self.scale_sets[owner.uid] = replace(owner, bereft_seq=journaled.seq)
 
+    def _made(self, journaled: JournaledEvent, listener: Listener) -> None:
+        """Remember from what we made a listener, what it came out as and how often we did (A18 breaker)."""
+        owner = self.scale_set_named(listener.scale_set_namespace, listener.scale_set_name)
+        if owner is None:
+            return
+        making = create_key(Kind.LISTENER, listener.namespace, listener.name)
+        creation = self.effects_of(StreamId(AggregateKind.SCALE_SET, owner.uid)).flying(making)
+        if creation is None:
+            return
+        before = owner.listeners_made if owner.listener_wanted == creation.content else ()
+        self.scale_sets[owner.uid] = replace(
+            owner,
+            listener_wanted=creation.content,
+            listener_made_as=(listener.spec, listener.metadata),
+            listeners_made=(*before, journaled.at)[-REMEMBERED:],
+        )
+
     def _name(self, stream: StreamId, after: Aggregate) -> None:
         key = (stream.kind, after.namespace, after.name)
         if after.present:
             self._names[key] = stream.uid
+            self.closed.pop(stream, None)
         elif self._names.get(key) == stream.uid:
             del self._names[key]
 
@@ -221,10 +246,31 @@ class World(Knowledge):
         flight = next(
             (one for one in effects.in_flight if (one.decision, one.index) == (event.decision, event.index)), None
         )
-        if flight is not None and flight.content and event.outcome is Outcome.OK:
-            self._published(stream, flight.content)
+        if flight is not None and event.outcome is Outcome.OK:
+            if self.pruned or PRUNED in event.answer:
+                self._prune(stream, flight, event, journaled.at)
+            if flight.content:
+                self._published(stream, flight.content)
         self.effects[stream] = settle(effects, event, journaled.at)
         self._part(stream, event.key)
+
+    def _prune(self, stream: StreamId, flight: InFlight, event: IntentSettled, at: Instant) -> None:
+        """Note what the installed CRD did not keep of a write, and keep it here where we depend on it (H34)."""
+        kind = kind_written(event.key)
+        if kind is None:
+            return
+        body = self.documents.mapping(flight.written or flight.content)
+        known = still_pruned(self.pruned.get(kind, frozenset()), body, event.answer.get(PRUNED))
+        self.pruned[kind] = known
+        if not known:
+            del self.pruned[kind]
+        if KIND_OF.get(stream.kind) is not kind:
+            return
+        for made in stand_ins(self.aggregate(stream), body, known):
+            if stream.kind is AggregateKind.SCALE_SET:
+                self.scale_sets[stream.uid] = fold_scale_set(self.scale_sets[stream.uid], made, at)
+            else:
+                self.runner_sets[stream.uid] = fold_runner_set(self.runner_sets[stream.uid], made, at)
 
     def _part(self, stream: StreamId, key: str) -> None:
         """Mark a runner that somebody wants to be gone, so that the others need not be asked (S-remove)."""
@@ -274,6 +320,7 @@ class World(Knowledge):
             self._name(StreamId(AggregateKind.SCALE_SET, scale_set.uid), scale_set)
         for runner_set in runner_sets:
             self.runner_sets[runner_set.uid] = runner_set
+            self._runner_sets_of.assign(runner_set.uid, runner_set.owner_uid, _rank(runner_set))
             self._name(StreamId(AggregateKind.RUNNER_SET, runner_set.uid), runner_set)
         for runner in runners:
             self.runners[runner.uid] = runner
@@ -318,19 +365,19 @@ class World(Knowledge):
     }
 
 
-_OF_PODS: Final = (RunnerPodFacts, RunnerPodGone, ListenerPodFacts, ListenerPodGone)
-_SCALE_SET_EDITS: Final = (ScaleSetFacts, ScaleSetSpecChanged, ScaleSetMetadataChanged)
+_OF_PODS: Final = types_of(RunnerPodFacts, RunnerPodGone, ListenerPodFacts, ListenerPodGone)
+_SCALE_SET_EDITS: Final = types_of(ScaleSetFacts, ScaleSetSpecChanged, ScaleSetMetadataChanged)
 _PARTING: Final = (str(ServiceCall.REMOVE_RUNNER), f"delete {Kind.RUNNER}")
 
 
-def _rank(one: Runner | Listener) -> Rank:
+def _rank(one: RunnerSet | Runner | Listener) -> Rank:
     return (one.created_at, one.name)
 
 
 def _versioned(state: A, journaled: JournaledEvent) -> A:
     # Pods live in the stream of their owner but have versions of their own.
     version = journaled.resource_version
-    if isinstance(journaled.event, _OF_PODS):
+    if type(journaled.event) in _OF_PODS:
         if isinstance(state, Runner | Listener):
             return state if version in ("", state.pod_version) else replace(state, pod_version=version)
         return state

@@ -42,7 +42,7 @@ def no_listener(world: World, scale_set: ScaleSet, now: Instant) -> Finding | No
         return None
     if world.listeners_of(scale_set.namespace, scale_set.name):
         return None
-    runner_set = world.runner_set_named(scale_set.namespace, scale_set.name)
+    runner_set = next(iter(world.runner_sets_of(scale_set)), None)
     floor = _idle_floor(world, scale_set)
     if runner_set is None:
         return Finding(f"no listener and no runner set{floor}", "the controller creating both")
@@ -66,7 +66,7 @@ def parked_for_another_spec(world: World, scale_set: ScaleSet, now: Instant) -> 
     """A5 would take it out of there."""
     if scale_set.deleting or scale_set.phase != phases.OUTDATED:
         return None
-    runner_set = world.runner_set_named(scale_set.namespace, scale_set.name)
+    runner_set = next(iter(world.runner_sets_of(scale_set)), None)
     if runner_set is None or not _wanted_spec_differs(world, scale_set, runner_set, now):
         return None
     return Finding("parked as Outdated for a runner spec that is no longer wanted", "publishing the new spec (A5, A14)")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from arcfsm.domain.events.domain_event import DomainEvent, register
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.intents import Intent
-from arcfsm.domain.jsonvalue import Digest
+from arcfsm.domain.jsonvalue import Digest, digest
+
+ANSWER_DIGITS: Final = 32
+"""Hexadecimal digits of a digest that tell an answer from the one before it about the same aggregate: 128 bits."""
 
 
 class Verdict(StrEnum):
@@ -50,9 +54,16 @@ class Decided(DomainEvent):
     """When to ask again although nothing happened."""
     findings: tuple[Finding, ...] = ()
     answer: str = ""
-    """Digest of the whole answer, intents already in flight included: a decision is journaled when it changes."""
+    """Fingerprint of the whole answer, intents already in flight included: a decision is journaled when it changes."""
     advisory: bool = False
     """Nobody carries the intents out; the state moves by what is observed."""
+
+    def fingerprint(self) -> str:
+        """Return what equal answers have in common and different ones have not."""
+        fields = self.__pydantic_serializer__.to_python(
+            self, mode="json", exclude={"answer": True}, exclude_defaults=True
+        )
+        return digest(fields)[:ANSWER_DIGITS]
 
     def documents(self) -> Iterator[Digest]:
         """Yield the documents that the intents refer to."""

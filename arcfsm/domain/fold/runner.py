@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from arcfsm.domain import phases
 from arcfsm.domain.events.runner import (
     RunnerCreated,
     RunnerDeletionRequested,
@@ -39,7 +40,13 @@ from arcfsm.domain.states import Runner
 def _appeared(state: Runner, event: RunnerFacts, at: Instant) -> Runner:
     since = state.job_since if state.job_since is not None or not event.job.job_id else at
     adopted = state.adopted or (isinstance(event, RunnerObserved) and not state.present)
-    return replace(appear(state, event, at), adopted=adopted, job_since=since)
+    ended = (state.ended_at or at) if event.phase in phases.RUNNER_DONE_PHASES else 0
+    return replace(appear(state, event, at), adopted=adopted, job_since=since, ended_at=ended)
+
+
+def _phase(state: Runner, event: RunnerPhaseChanged, at: Instant) -> Runner:
+    ended = (state.ended_at or at) if event.phase in phases.RUNNER_DONE_PHASES else 0
+    return replace(state, ended_at=ended, **event.__dict__)
 
 
 def _job(state: Runner, event: RunnerJobAssigned, at: Instant) -> Runner:
@@ -56,6 +63,7 @@ def _pod(state: Runner, event: RunnerPodFacts, at: Instant) -> Runner:
         pod=event.pod,
         pod_heard_at=at,
         pod_gone_at=None,
+        pod_cut_off=False,
         pods_seen=state.pods_seen + 1,
         exit_code=exit_code,
     )
@@ -69,13 +77,15 @@ def _pod_gone(state: Runner, event: RunnerPodGone, at: Instant) -> Runner:
         # The status tells of it a moment later; what is decided in between must know it already.
         failure = PodFailure(event.pod_uid, at)
         state = replace(state, pods_failed=(*state.pods_failed, failure))
-    return replace(state, pod=None, pod_gone_at=at)
+    container = state.pod.container if state.pod is not None else None
+    cut_off = container is not None and container.state == "running"
+    return replace(state, pod=None, pod_gone_at=at, pod_cut_off=cut_off)
 
 
 RUNNER_FOLD: Final[dict[type[Any], Callable[[Runner, Any, Instant], Runner]]] = {
     RunnerCreated: _appeared,
     RunnerObserved: _appeared,
-    RunnerPhaseChanged: set_fields,
+    RunnerPhaseChanged: _phase,
     RunnerReadinessChanged: set_fields,
     RunnerRegistered: set_fields,
     RunnerJobAssigned: _job,

@@ -35,10 +35,13 @@ def current_listener_name(scale_set: JsonObject) -> str:
 
 
 @rule("M6", "the listener carries the scale set's labels and the user's annotations; its children add to them")
-def listener_manifest(scale_set: JsonObject, settings: ControllerSettings, *, phase: str = "") -> dict[str, Json]:
+def listener_manifest(
+    scale_set: JsonObject, settings: ControllerSettings, *, runner_set: str = "", phase: str = ""
+) -> dict[str, Json]:
     """Return the listener that a scale set wants, in the controller's namespace and without an owner (1.4).
 
-    `phase` is set only to create one switched off (A6). Limits are resolved; zeros are left out, as the API does.
+    `runner_set` is the name of the set it serves where that is not the scale set's. `phase` is set only to create one
+    switched off (A6). Limits are resolved; zeros are left out, as the API does.
     Raises Unbuildable where the scale set is not registered or its URL is invalid (A13).
     """
     spec = spec_of(scale_set)
@@ -50,7 +53,7 @@ def listener_manifest(scale_set: JsonObject, settings: ControllerSettings, *, ph
         "runnerScaleSetId": scale_set_id(scale_set),
         "autoscalingRunnerSetNamespace": namespace_of(scale_set),
         "autoscalingRunnerSetName": name_of(scale_set),
-        "ephemeralRunnerSetName": name_of(scale_set),
+        "ephemeralRunnerSetName": runner_set or name_of(scale_set),
         "maxRunners": keys.MAX_RUNNERS_DEFAULT if max_runners is None else max_runners,
         "minRunners": integer_at(spec, "minRunners"),
         "image": settings.listener_image,

@@ -15,10 +15,10 @@ from arcfsm.domain import manifests as _manifests  # noqa: F401
 from arcfsm.domain.events.decision import Decided, Finding, Verdict
 from arcfsm.domain.instant import Instant, format_instant
 from arcfsm.domain.intents import Intent
-from arcfsm.domain.jsonvalue import digest
 from arcfsm.domain.kinds import StreamId
 from arcfsm.domain.knowledge import Aggregate
 from arcfsm.domain.rules.gate import Gated, gate
+from arcfsm.domain.rules.hindrances import credentials_refused, report_old_crd
 from arcfsm.domain.rules.listener import LISTENER_RULES
 from arcfsm.domain.rules.rule import RULES, A, Answer, Look, RuleEntry, RuleFunction, first_answer
 from arcfsm.domain.rules.runner import RUNNER_RULES
@@ -43,7 +43,7 @@ def decide(world: World, stream: StreamId, now: Instant) -> Decided | None:
     wanted, awaiting = _ask(world, subject, stream, now)
     if wanted is None or (awaiting and not wanted.intents):
         return None
-    answer = digest(wanted.model_dump(mode="json", exclude={"answer"}))
+    answer = wanted.fingerprint()
     if world.advisory or not wanted.intents:
         return _unless_known(world, stream, wanted, answer)
     gated = gate(world, wanted.intents, now)
@@ -54,7 +54,7 @@ def decide(world: World, stream: StreamId, now: Instant) -> Decided | None:
     if not gated.waiting:
         return None
     held = _held_back(wanted, gated)
-    return _unless_known(world, stream, held, digest(held.model_dump(mode="json", exclude={"answer"})))
+    return _unless_known(world, stream, held, held.fingerprint())
 
 
 def _ask(world: World, subject: Aggregate, stream: StreamId, now: Instant) -> tuple[Decided | None, bool]:
@@ -70,6 +70,7 @@ def _ask(world: World, subject: Aggregate, stream: StreamId, now: Instant) -> tu
 def _conclude(look: Look[A], rules: Sequence[RuleFunction[A]]) -> tuple[Decided | None, bool]:
     """Return the decision, and whether something that it wants was left out because it is in flight."""
     answer = first_answer(look, rules)
+    report_old_crd(look)
     advisory = look.world.advisory
     return _decided(answer, look.carried, look.findings, advisory=advisory), look.awaiting
 
@@ -106,11 +107,14 @@ def _earliest(wake_at: Instant | None, gated: Gated) -> Instant | None:
 
 def _held_back(wanted: Decided, gated: Gated) -> Decided:
     intent, attempt, again = min(gated.waiting, key=lambda item: (item[2], item[0].key))
+    refused = credentials_refused(intent, attempt)
     cause = attempt.detail or f"{attempt.outcome}"
     ended = f"failed {attempt.failures}x ({cause})" if attempt.failures else f"ended with {cause} and is wanted still"
     return wanted.model_copy(
         update={
-            "verdict": Verdict.WAIT,
+            # What only a person can mend is no mere wait: it is tried again, but it is said to be stuck (H26).
+            "verdict": Verdict.STALLED if refused is not None else Verdict.WAIT,
+            "findings": wanted.findings if refused is None else (*wanted.findings, refused),
             "reason": f"{wanted.reason}; `{intent.key}` {ended}, again at {format_instant(again)}",
             "intents": (),
             "wake_at": _earliest(wanted.wake_at, gated),

@@ -9,7 +9,7 @@ from arcfsm.domain.intents import DeleteObject, Intent
 from arcfsm.domain.kinds import Kind
 from arcfsm.domain.rules.answers import about, is_taken
 from arcfsm.domain.rules.listener_objects import config_secret_of, proxy_secret_of
-from arcfsm.domain.rules.pod_deletion import delete_pod
+from arcfsm.domain.rules.pod_deletion import delete_pod, stuck_from
 from arcfsm.domain.rules.rule import Look, rule
 from arcfsm.domain.states import Dependent, Listener
 
@@ -36,6 +36,9 @@ class Cleanup(NamedTuple):
 def clean(look: Look[Listener]) -> Cleanup:
     """The proxy Secret goes even if no proxy is wanted any more: a stopped listener is edited in place.
 
+    Only what is known is deleted. So the engine lists roles, bindings, accounts, Secrets and pods to their end before
+    anything is decided, and again after every gap: a listener is done only when nothing of it can be there unseen.
+
     A Secret counts as gone once its deletion was taken, unless a finalizer of somebody else holds it.
     """
     one = look.subject
@@ -45,6 +48,8 @@ def clean(look: Look[Listener]) -> Cleanup:
     if one.pod is not None:
         intents += delete_pod(look, one.pod)
         going.append("pod")
+        if (stuck := stuck_from(look, one.pod)) is not None and not look.world.advisory:
+            moments.append(stuck)
     for found in (
         config_secret_of(look),
         proxy_secret_of(look),

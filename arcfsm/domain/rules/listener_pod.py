@@ -15,7 +15,7 @@ from arcfsm.domain.jsonvalue import JsonObject, object_at, text_at
 from arcfsm.domain.kinds import Kind
 from arcfsm.domain.manifests import Unbuildable, listener_pod_metadata_patch
 from arcfsm.domain.rules.listener_objects import config_secret_of, wanted_pod
-from arcfsm.domain.rules.pod_deletion import delete_pod
+from arcfsm.domain.rules.pod_deletion import delete_pod, stuck_from
 from arcfsm.domain.rules.rule import Answer, Look, act, rule, settled, stalled, wait
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import Listener
@@ -40,7 +40,7 @@ def judge_pod(look: Look[Listener]) -> Answer | None:
     if (ended := _ended(look, pod)) is not None:
         return ended
     if pod.deletion_requested_at is not None:
-        return wait("L11", "its pod is being deleted; another one follows")
+        return _replace(look, pod, "it was deleted")
     if drift is not None:
         text = f"each new pod of listener {look.subject.name} at once differs again from what was created: {drift}"
         look.find("ListenerNotConverging", text)
@@ -175,5 +175,7 @@ def _ended(look: Look[Listener], pod: PodFacts) -> Answer | None:
 def _replace(look: Look[Listener], pod: PodFacts, why: str) -> Answer:
     intents = delete_pod(look, pod)
     if not intents:
-        return wait("L11", f"replacing its pod: {why}; it is being deleted")
+        stuck = stuck_from(look, pod)
+        wake_at = stuck if stuck is not None and stuck > look.now and not look.world.advisory else None
+        return wait("L11", f"replacing its pod: {why}; it is being deleted", wake_at)
     return act("L11", f"replacing its pod: {why}", *intents)

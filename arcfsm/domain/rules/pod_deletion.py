@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from arcfsm.domain.events.decision import Outcome
 from arcfsm.domain.facts import PodFacts
+from arcfsm.domain.fold import TAKEN
+from arcfsm.domain.instant import Instant, format_span
 from arcfsm.domain.intents import DeleteObject, Intent, ReadObject
 from arcfsm.domain.kinds import Kind
 from arcfsm.domain.rules.answers import about, answer_to, is_taken
@@ -18,7 +20,7 @@ def delete_pod(look: Look[Runner] | Look[Listener], pod: PodFacts) -> tuple[Inte
     A refused uid means that another pod has the name now: we look again before anything else is done (H33).
     """
     if pod.deletion_requested_at is not None:
-        return ()
+        return _by_force(look, pod)
     deletion = _deletion(look, pod)
     effects = look.effects
     if is_taken(effects, deletion):
@@ -31,6 +33,33 @@ def delete_pod(look: Look[Runner] | Look[Listener], pod: PodFacts) -> tuple[Inte
     if seen is None:
         return (again,)
     return () if seen.outcome is Outcome.NOT_FOUND else (deletion,)
+
+
+def stuck_from(look: Look[Runner] | Look[Listener], pod: PodFacts) -> Instant | None:
+    """Return when a pod that is being deleted is taken for dead; None for others.
+
+    Its deletion names the moment at which its grace period ends. Nobody reports the end of a pod whose node is dead.
+    """
+    if pod.deletion_requested_at is None:
+        return None
+    return pod.deletion_requested_at + look.settings.stuck_pod_after
+
+
+def _by_force(look: Look[Runner] | Look[Listener], pod: PodFacts) -> tuple[Intent, ...]:
+    """Delete a listener's pod that is stuck: another one can't have its name before it is gone.
+
+    Should it still run somewhere, the service gives no second session while it holds the first (H39). A runner's pod is
+    left to its node: the process may be at work, and the runner's own end is what frees the slot.
+    """
+    one, stuck = look.subject, stuck_from(look, pod)
+    if isinstance(one, Runner) or look.world.advisory or stuck is None or stuck > look.now:
+        return ()
+    long = format_span(look.settings.stuck_pod_after)
+    look.find("PodStuck", f"the pod of listener {one.name} should have ended {long} ago; its node may be dead")
+    deletion = _deletion(look, pod).model_copy(update={"grace_period_s": 0})
+    attempt = about(look.effects, deletion)
+    taken = attempt is not None and attempt.written == deletion.written and attempt.outcome in TAKEN
+    return () if taken else (deletion,)
 
 
 def read_pod(look: Look[Runner] | Look[Listener]) -> ReadObject:

@@ -11,7 +11,7 @@ from arcfsm.domain.instant import SECOND, Instant, Span, format_instant, format_
 from arcfsm.domain.intents import CreateObject
 from arcfsm.domain.jsonvalue import Json, digest
 from arcfsm.domain.rules.answers import answer_to
-from arcfsm.domain.rules.pod_deletion import delete_pod, read_pod
+from arcfsm.domain.rules.pod_deletion import delete_pod, read_pod, stuck_from
 from arcfsm.domain.rules.rule import Answer, Look, act, rule, settled, wait
 from arcfsm.domain.rules.runner_buckets import recorded_id
 from arcfsm.domain.rules.runner_objects import pod_creation
@@ -51,6 +51,10 @@ def make_pod(look: Look[Runner]) -> Answer | None:
         return None
     if runner.has_job:
         return _job_without_pod(look)
+    if runner.pod_cut_off and not look.world.advisory:
+        text = f"the pod of runner {runner.name} vanished while the runner was registered and running"
+        look.find("RunnerPodLost", text)
+        return act("R-deletePodOrRunner", "its pod vanished while it ran; another runner is made", delete(runner))
     create = pod_creation(look)
     made = look.effects.attempt(create.key)
     if made is None:
@@ -109,11 +113,35 @@ def observe(look: Look[Runner], pod: PodFacts, container: ContainerFacts) -> Ans
         return act("R-observe", f"recording that its pod is {state}", patch_status(look, runner, locked=True, **fields))
     if look.settings.completed_runner_grace and runner.job_since is not None:
         return _outlived(look)
-    if pod.deletion_requested_at is not None:
-        return wait("R17", "its pod is being deleted")
+    if (stuck := stuck_from(look, pod)) is not None:
+        return _wait_for_end(look, stuck)
+    if container.state == "waiting" and container.reason in keys.REASONS_NOT_STARTING:
+        return _wait_for_image(look, pod, container)
     if container.state != "running":
         return wait("R17", "its runner container has not started yet")
     return settled("R17", "it works at its job" if runner.has_job else "it waits for a job")
+
+
+def _wait_for_end(look: Look[Runner], stuck: Instant) -> Answer:
+    """Its node may be dead: the pod's end is never reported then, and the slot would be held for ever (A48)."""
+    if look.world.advisory or stuck > look.now:
+        return wait("R17", "its pod is being deleted", None if look.world.advisory else stuck)
+    runner = look.subject
+    long = format_span(look.settings.stuck_pod_after)
+    look.find("PodStuck", f"the pod of runner {runner.name} should have ended {long} ago; its node may be dead")
+    return act("R17", f"its pod should have ended {long} ago; another runner takes its place", delete(runner))
+
+
+def _wait_for_image(look: Look[Runner], pod: PodFacts, container: ContainerFacts) -> Answer:
+    """What keeps it from starting may pass, an outage of the registry say; not for ever (A39)."""
+    runner, reason = look.subject, container.reason
+    ends = pod.created_at + look.settings.pod_start_deadline
+    if look.world.advisory or ends > look.now:
+        told = None if look.world.advisory else ends
+        return wait("R17", f"its runner container can't start: {reason}", told)
+    message = f"The runner container did not start within {format_span(look.settings.pod_start_deadline)}: {reason}"
+    status = patch_status(look, runner, phase=phases.FAILED, reason=reason, message=message)
+    return act("R-fail", f"its runner container can't start: {reason}; giving up", status)
 
 
 @rule("R-succeed", "exit code 0: its job is over; it is deleted in the same pass")
@@ -200,6 +228,7 @@ def _job_without_pod(look: Look[Runner]) -> Answer:
             return wait("R16", "it has a job, and its pod is about to be seen", again)
         if seen.outcome is Outcome.OK:
             return act("R16", "it has a job, and its pod is not seen; asking the API server", question)
+    look.find("JobLost", f"runner {runner.name} lost its pod while it had job {runner.job.job_id}")
     return act("R-deletePodOrRunner", "it took a job and lost its pod; it is not started again", delete(runner))
 
 

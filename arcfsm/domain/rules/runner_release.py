@@ -11,15 +11,15 @@ from typing import Final
 
 from arcfsm.domain import keys, phases
 from arcfsm.domain.events.decision import Outcome, Verdict
-from arcfsm.domain.instant import Instant, format_span
+from arcfsm.domain.instant import Instant, format_instant, format_span
 from arcfsm.domain.intents import DeleteLabelled, DeleteObject, Intent, PatchObject, create_key
 from arcfsm.domain.kinds import Kind
 from arcfsm.domain.rules.answers import answer_to, is_taken
-from arcfsm.domain.rules.pod_deletion import delete_pod, read_pod
+from arcfsm.domain.rules.pod_deletion import delete_pod, read_pod, stuck_from
 from arcfsm.domain.rules.rule import Answer, Look, act, hold, rule, wait
 from arcfsm.domain.rules.runner_objects import runs_hooks, secret_of
 from arcfsm.domain.rules.runner_registration import find_registration, is_live, removal
-from arcfsm.domain.rules.writes import drop_finalizer, patch
+from arcfsm.domain.rules.writes import delete, drop_finalizer, patch
 from arcfsm.domain.states import Runner
 
 _NOT_MADE: Final = frozenset({Outcome.INVALID, Outcome.FORBIDDEN})
@@ -59,7 +59,8 @@ def look_for_pod(look: Look[Runner]) -> Answer | None:
 def release(look: Look[Runner]) -> Answer | None:
     """None where nothing registered is left. Busy is an answer: it is asked again later, for as long as that is likely.
 
-    A service that calls a runner busy long after its pod went expires it by itself: then we let go (H25).
+    A service that calls a runner busy long after its pod went expires it by itself: then we let go (H25), as we do
+    where the credentials went before the runner (H26).
     """
     runner = look.subject
     if not _holds(runner):
@@ -71,6 +72,8 @@ def release(look: Look[Runner]) -> Answer | None:
     if found.awaited:
         return wait("R3", f"{_said(runner)} while it is being registered")
     if found.question is not None:
+        if _given_up(look, found.question):
+            return None
         return act("R3", f"{_said(runner)}; finding out its id on the service", found.question)
     if not found.id:
         return None
@@ -79,18 +82,13 @@ def release(look: Look[Runner]) -> Answer | None:
     if answered is not None and answered.outcome in (Outcome.OK, Outcome.NOT_FOUND):
         return None
     rule_id = "R4" if is_live(runner) else "R14"
-    if answered is not None and answered.outcome is Outcome.BUSY:
-        gone_at = _gone_at(runner)
-        if gone_at is not None and gone_at + look.settings.registration_abandon_after <= look.now:
-            long = format_span(look.settings.registration_abandon_after)
-            text = f"the service calls runner {runner.name} busy as {found.id}, over {long} after its pod was gone"
-            look.find("RegistrationAbandoned", text)
-            return None
-        if (again := answered.at + look.settings.busy_retry) > look.now:
-            every = format_span(look.settings.busy_retry)
-            return wait(
-                rule_id, f"{_said(runner)}; kept while the service says it is busy, asking every {every}", again
-            )
+    if _given_up(look, question):
+        return None
+    busy = answered is not None and answered.outcome is Outcome.BUSY
+    again = answered.at + look.settings.busy_retry if answered is not None else 0
+    if busy and again > look.now:
+        every = format_span(look.settings.busy_retry)
+        return wait(rule_id, f"{_said(runner)}; kept while the service says it is busy, asking every {every}", again)
     return act(rule_id, f"{_said(runner)}; asking the service to release registration {found.id}", question)
 
 
@@ -125,8 +123,22 @@ def tidy_up(look: Look[Runner]) -> Answer | None:
     if left:
         return act("R8", f"{_said(runner)}; its pod and Secret go", *left)
     if runner.phase == phases.FAILED:
-        return hold("R8", f"{_said(runner)}; it holds its slot until its set or somebody deletes it")
+        return _make_room(look)
     return wait("R8", f"{_said(runner)}; its set deletes it")
+
+
+def _make_room(look: Look[Runner]) -> Answer:
+    """A failed runner holds its slot for a while, which keeps a broken template from being tried at full speed.
+
+    For ever would keep jobs waiting after the cause is mended (H35): then it goes, and what it was is in the journal.
+    """
+    runner, patience = look.subject, look.settings.failed_runner_retire_after
+    if look.world.advisory or not patience:
+        return hold("R8", f"{_said(runner)}; it holds its slot until its set or somebody deletes it")
+    ends = runner.ended_at + patience
+    if ends > look.now:
+        return hold("R8", f"{_said(runner)}; it holds its slot until {format_instant(ends)}", ends)
+    return act("R8", f"{_said(runner)} for {format_span(patience)}; making room for another try", delete(runner))
 
 
 @rule("R13", "a runner that is over releases its registration, unless it ended well and did so itself")
@@ -171,10 +183,27 @@ def _holds(runner: Runner) -> bool:
     return runner.has_registration_finalizer and runner.phase != phases.SUCCEEDED
 
 
-def _gone_at(runner: Runner) -> Instant | None:
-    """Return since when there is no pod; None while there is one."""
+def _given_up(look: Look[Runner], question: Intent) -> bool:
+    """Whether a question that gets no useful answer is dropped: the pod went long ago (H25, H26)."""
+    runner, answered = look.subject, look.effects.attempt(question.key)
+    if answered is None or answered.outcome not in (Outcome.BUSY, Outcome.FORBIDDEN):
+        return False
+    gone_at, patience = _gone_at(look), look.settings.registration_abandon_after
+    if gone_at is None or gone_at + patience > look.now:
+        return False
+    busy = answered.outcome is Outcome.BUSY
+    why = "the service calls it busy" if busy else f"the service takes no credentials ({answered.detail})"
+    text = f"{why}, over {format_span(patience)} after its pod was gone"
+    look.find("RegistrationAbandoned", f"the registration of runner {runner.name} is given up: {text}")
+    return True
+
+
+def _gone_at(look: Look[Runner]) -> Instant | None:
+    """Return since when there is no pod; None while there is one. One that is stuck in its end is none (A48)."""
+    runner = look.subject
     if runner.pod is not None:
-        return None
+        ends = stuck_from(look, runner.pod)
+        return ends if ends is not None and ends <= look.now else None
     known = runner.pod_gone_at if runner.pod_gone_at is not None else runner.deletion_requested_at
     return known if known is not None else runner.created_at
 

@@ -25,6 +25,7 @@ from arcfsm.domain.rules.scale_set_desired import (
     runner_spec_drift,
     runners_drift,
     unconverged,
+    why_futile,
     why_unbuildable,
 )
 from arcfsm.domain.rules.scale_set_parking import hold_parked
@@ -57,7 +58,7 @@ def check_version(look: Look[ScaleSet]) -> Answer | None:
     mismatch = f"the chart is of version `{label}`, this controller accepts `{build}`"
     look.find("VersionMismatch", mismatch)
     if not look.settings.delete_on_version_skew:
-        return None
+        return stalled("A3", f"{mismatch}: nothing is done about it, and nothing is deleted")
     return act("A3", f"deleting the scale set: {mismatch}", delete(look.subject))
 
 
@@ -192,6 +193,10 @@ def replace_listener(look: Look[ScaleSet]) -> Answer | None:
     if listener is None or wanted is None:
         return None
     path = listener_drift(look, listener, wanted)
+    futile = why_futile(look, listener, wanted) if path is not None else None
+    if path is not None and futile is not None and not listener.deleting:
+        look.find("ListenerDriftNotConverging", f"{path} of listener {listener.name} differs again: {futile}")
+        return None
     if path is not None:
         _set_phase(look, phases.PENDING)
     if listener.deleting:
@@ -214,8 +219,11 @@ def start_listener(look: Look[ScaleSet]) -> Answer | None:
 def settle(look: Look[ScaleSet]) -> Answer:
     """The last word of a pass on the phase: a Pending that nobody could have seen is not written (A7)."""
     subject = look.subject
-    if any(finding.code == "DriftNotConverging" for finding in look.findings):
+    found = {finding.code for finding in look.findings}
+    if "DriftNotConverging" in found:
         return stalled("A14", "the API keeps another runner spec than the one that was published")
+    if "ListenerDriftNotConverging" in found:
+        return stalled("A18", "the listener is not what was created, and replacing it brought nothing")
     _set_phase(look, subject.phase)
     changes: dict[str, Json] = {}
     if subject.phase != phases.RUNNING:

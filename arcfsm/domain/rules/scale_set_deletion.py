@@ -6,6 +6,7 @@ from typing import Final
 
 from arcfsm.domain import keys
 from arcfsm.domain.events.decision import Outcome
+from arcfsm.domain.instant import format_span
 from arcfsm.domain.intents import CallService, Intent, PatchObject, ReadObject, ServiceCall
 from arcfsm.domain.jsonvalue import strings_at
 from arcfsm.domain.kinds import Kind
@@ -56,11 +57,11 @@ def _listeners(look: Look[ScaleSet]) -> Answer | None:
 
 
 def _runner_set(look: Look[ScaleSet]) -> Answer | None:
-    runner_set = look.world.runner_set_named(look.subject.namespace, look.subject.name)
-    if runner_set is None:
+    runner_sets = look.world.runner_sets_of(look.subject)
+    if not runner_sets:
         return None
-    if not runner_set.deleting:
-        return act("A2", "deleted; its runner set next", delete(runner_set))
+    if doomed := [one for one in runner_sets if not one.deleting]:
+        return act("A2", "deleted; its runner set next", *(delete(one) for one in doomed))
     return wait("A2", "deleted; its runner set must be gone first")
 
 
@@ -75,10 +76,26 @@ def _registration(look: Look[ScaleSet]) -> Answer | None:
         namespace=subject.namespace,
         arguments={"id": subject.scale_set_id},
     )
-    if answered(look, call, asked_after=0) is None:
+    if answered(look, call, asked_after=0) is None and not _given_up(look, call):
         return act("A2", f"deleted; unregistering scale set {subject.scale_set_id}", call)
     forget = patch(look, subject, {"metadata": {"annotations": {keys.SCALE_SET_ID: None}}})
     return act("A2", f"deleted; scale set {subject.scale_set_id} is unregistered", forget)
+
+
+def _given_up(look: Look[ScaleSet], call: CallService) -> bool:
+    """Whether nobody can unregister it any more: its credentials went first, and not just now (H26).
+
+    A deletion that waits for them for ever helps nobody; the service keeps a scale set without runners.
+    """
+    subject, attempt = look.subject, look.effects.attempt(call.key)
+    if attempt is None or attempt.outcome is not Outcome.FORBIDDEN:
+        return False
+    patience = look.settings.registration_abandon_after
+    if (subject.deletion_requested_at or 0) + patience > look.now:
+        return False
+    text = f"scale set {subject.scale_set_id} stays on the service: no credentials for {format_span(patience)}"
+    look.find("RegistrationAbandoned", f"{text} ({attempt.detail or 'forbidden'})")
+    return True
 
 
 def _dependents(look: Look[ScaleSet]) -> Answer | None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from arcfsm.domain import phases
 from arcfsm.domain.drift import desired_spec_changed, listener_object_drift, runner_spec_changed
-from arcfsm.domain.instant import SECOND
+from arcfsm.domain.fold.listener import REMEMBERED
+from arcfsm.domain.instant import SECOND, format_span
 from arcfsm.domain.intents import CreateObject, PatchObject
 from arcfsm.domain.jsonvalue import Digest, Json, JsonObject, object_at, text_at
 from arcfsm.domain.kinds import Kind
@@ -37,15 +38,18 @@ class Desired:
     listener: JsonObject = field(default_factory=dict)
     content: Digest = ""
     """Digest of what A14 publishes: runner spec and runner metadata."""
+    listener_content: Digest = ""
+    """Digest of the listener's manifest."""
     refusal: str = ""
 
 
 def _desired(look: Look[ScaleSet]) -> Desired:
-    one = look.subject
-    return look.recall(("desired", one.uid, one.spec, one.metadata), lambda: _build(look))
+    one, runner_set = look.subject, runner_set_of(look)
+    serves = runner_set.name if runner_set is not None else one.name
+    return look.recall(("desired", one.uid, one.spec, one.metadata, serves), lambda: _build(look, serves))
 
 
-def _build(look: Look[ScaleSet]) -> Desired:
+def _build(look: Look[ScaleSet], serves: str) -> Desired:
     one = look.subject
     scale_set = subject(
         kind=Kind.SCALE_SET,
@@ -58,12 +62,12 @@ def _build(look: Look[ScaleSet]) -> Desired:
     name = current_listener_name(scale_set)
     try:
         runner_set = runner_set_manifest(scale_set, look.settings)
-        listener = listener_manifest(scale_set, look.settings)
+        listener = listener_manifest(scale_set, look.settings, runner_set=serves)
     except Unbuildable as refusal:
         return Desired(name, refusal=refusal.detail)
     spec = object_at(runner_set, "spec")
     content = {key: spec.get(key) for key in ("ephemeralRunnerSpec", "ephemeralRunnerMetadata")}
-    return Desired(name, runner_set, listener, look.intern(content))
+    return Desired(name, runner_set, listener, look.intern(content), look.intern(listener))
 
 
 def desired(look: Look[ScaleSet]) -> Desired | None:
@@ -78,8 +82,12 @@ def why_unbuildable(look: Look[ScaleSet]) -> str:
 
 
 def runner_set_of(look: Look[ScaleSet]) -> RunnerSet | None:
-    """Return the runner set: it has the scale set's namespace and name."""
-    return look.world.runner_set_named(look.subject.namespace, look.subject.name)
+    """Return the runner set that counts: that of the scale set's name, or one that an older controller named."""
+    return next(iter(look.once(_runner_sets)), None)
+
+
+def _runner_sets(look: Look[ScaleSet]) -> tuple[RunnerSet, ...]:
+    return look.world.runner_sets_of(look.subject)
 
 
 def listeners_of(look: Look[ScaleSet]) -> tuple[Listener, ...]:
@@ -155,11 +163,26 @@ def listener_drift(look: Look[ScaleSet], listener: Listener, wanted: Desired) ->
     """Return where a listener differs from the desired one (D13)."""
     one = look.subject
     return look.recall(
-        ("D13", one.uid, one.spec, one.metadata, listener.spec, listener.metadata),
+        ("D13", one.uid, wanted.listener_content, listener.spec, listener.metadata),
         lambda: listener_object_drift(
             {"spec": look.document(listener.spec), "metadata": look.document(listener.metadata)}, wanted.listener
         ),
     )
+
+
+def why_futile(look: Look[ScaleSet], listener: Listener, wanted: Desired) -> str | None:
+    """Return why replacing the listener would bring nothing: it came out like this, or it never lasts (A18 breaker)."""
+    one, settings = look.subject, look.settings
+    if one.listener_wanted != wanted.listener_content or not one.listeners_made:
+        return None
+    if (listener.spec, listener.metadata) == one.listener_made_as:
+        return "it came out like this when it was created"
+    since = one.listeners_made[-1] - settings.listener_recreations_window
+    again = sum(1 for at in one.listeners_made if at >= since) - 1
+    if again >= min(settings.listener_recreations_max, REMEMBERED - 1):
+        window = format_span(settings.listener_recreations_window)
+        return f"somebody changes it each time, {again} times within {window}"
+    return None
 
 
 # The writes that bring them there

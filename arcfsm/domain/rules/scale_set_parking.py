@@ -6,6 +6,7 @@ from arcfsm.domain import phases
 from arcfsm.domain.intents import Intent
 from arcfsm.domain.jsonvalue import Json
 from arcfsm.domain.kinds import Kind
+from arcfsm.domain.pruning import LISTENER_PHASE
 from arcfsm.domain.rules.rule import Answer, Look, act, hold, rule
 from arcfsm.domain.rules.scale_set_desired import (
     Desired,
@@ -27,12 +28,17 @@ def hold_parked(look: Look[ScaleSet]) -> Answer:
     intents: list[Intent] = []
     runner_set, wanted = runner_set_of(look), desired(look)
     going = runner_set is None or runner_set.deleting
+    switchable = LISTENER_PHASE not in look.world.pruned.get(Kind.LISTENER, ())
     for listener in look.once(listeners_of):
+        if not switchable:
+            # The installed CRD drops the switch: a listener that can't be stopped goes (H34, Z2).
+            intents.extend(() if listener.deleting else (delete(listener),))
+            continue
         current = wanted if listener is own_listener(look) and not going else None
         if not listener.deleting and (change := _stopped(look, listener, current)):
             intents.append(patch(look, listener, change))
     if runner_set is not None and not runner_set.deleting:
-        intents.extend(_replace_renamed(look, wanted))
+        intents.extend(_replace_renamed(look, wanted) if switchable else ())
         intents.extend(_pinned(look, runner_set, wanted))
     if intents:
         return act("A6", "parked; listener and runner set are brought to rest", *intents)

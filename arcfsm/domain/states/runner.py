@@ -40,12 +40,16 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     """When its job was first seen (H37)."""
     adopted: bool = False
     """It was there before we looked: what had happened to it by then is not known (H23, H26)."""
+    ended_at: Instant = 0
+    """When its phase was first seen to be terminal; 0 where it is not (H35)."""
     deletion_requested_at: Instant | None = None
     pod: PodFacts | None = None
     pod_heard_at: Instant = 0
     """When the latest word about a pod of its came."""
     pod_gone_at: Instant | None = None
     """When its last pod vanished; None while there is one or there never was (H25)."""
+    pod_cut_off: bool = False
+    """That pod vanished while its runner ran: nobody can tell what became of the registration it held."""
     pods_seen: int = 0
     pods_failed: tuple[PodFailure, ...] = ()
     """Pods that we saw fail and vanish, whether or not the status tells of them yet."""

@@ -29,6 +29,12 @@ class ScaleSet(msgspec.Struct, frozen=True, kw_only=True):
     """When runner group or URL last changed, from which its listener has its name (M9); 0 where they never did."""
     bereft_seq: int = 0
     """Seq at which a listener of it last vanished: the service is asked again before a new one (A17)."""
+    listener_wanted: Digest = ""
+    """The manifest from which we created its latest listener (A18 breaker)."""
+    listener_made_as: tuple[Digest, Digest] = ("", "")
+    """What spec and metadata of that listener read as when it appeared: the API may default, prune and mutate."""
+    listeners_made: tuple[Instant, ...] = ()
+    """Times at which listeners made from that very manifest appeared, newest last."""
     scale_set_id: int = 0
     finalizers: tuple[str, ...] = ()
     phase: str = ""

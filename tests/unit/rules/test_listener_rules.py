@@ -162,7 +162,9 @@ def test_T205_a_deleted_listener_waits_for_its_pod_without_a_timer(lab):
     lab.fold(al, ListenerDeletionRequested(deletion_requested_at=lab.now))
     lab.fold(al, ListenerPodDeletionRequested(pod=replace(pod, deletion_requested_at=lab.now)))
     assert tell(lab, lab.drive(al)) == [line for line in EVERYTHING if PROXY not in line and line != DELETE_POD]
-    assert (lab.last(al).verdict, lab.wake_at(al)) == (Verdict.WAIT, None)
+    # No polling: the one timer is the end of our patience with a node that may be dead (A9).
+    patience = lab.world.settings.stuck_pod_after
+    assert (lab.last(al).verdict, lab.wake_at(al)) == (Verdict.WAIT, lab.now + patience)
     lab.fold(al, ListenerPodGone(pod_uid=pod.uid))
     assert tell(lab, lab.drive(al)) == [RELEASE]
 

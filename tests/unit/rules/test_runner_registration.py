@@ -189,8 +189,17 @@ def test_a_registration_that_vanishes_is_replaced_after_a_pause(lab):
     assert lab.wake_at(runner) == lab.now + 5 * SECOND
 
 
-def test_a_restarted_pod_uses_the_registration_that_is_there(lab):
+def test_A27_a_pod_that_vanished_while_it_ran_takes_its_runner_along(lab):
+    """The agent may have used the registration up; a pod that only lost its place in the queue can't have."""
     pod = lab.pod(running=True)
+    runner = lab.runner("a", "Pending", id=11, pod=pod)
+    lab.dependent(Kind.SECRET, "a", stream=runner)
+    lab.fold(runner, RunnerPodGone(pod_uid=pod.uid))
+    assert tell(lab, lab.drive(runner))[0] == "delete ER a"
+
+
+def test_a_restarted_pod_uses_the_registration_that_is_there(lab):
+    pod = lab.pod("Pending")
     runner = lab.runner("a", "Pending", id=11, pod=pod)
     lab.dependent(Kind.SECRET, "a", stream=runner)
     lab.fold(runner, RunnerPodGone(pod_uid=pod.uid))

@@ -311,7 +311,7 @@ def test_H25_a_service_that_never_lets_go_is_given_up_long_after_the_pod_went(la
     without_pod(lab, stream)
     lab.script("remove-runner", BUSY)
     lab.drive(stream)
-    for _ in range(29):
+    for _ in range(19):
         lab.later(30 * SECOND)
         assert tell(lab, lab.drive(stream)) == [REMOVE_11]
     lab.later(30 * SECOND)

@@ -74,7 +74,7 @@ def test_H36_nothing_is_deleted_for_its_version_by_default():
     ars = scene(lab, labels={keys.VERSION_LABEL: "0.13.0"}).ars
     assert lab.drive(ars) == []
     decided = lab.last(ars)
-    assert (decided.verdict, decided.findings[0].code) == (Verdict.SETTLED, "VersionMismatch")
+    assert (decided.verdict, decided.findings[0].code) == (Verdict.STALLED, "VersionMismatch")
 
 
 def test_T007_our_finalizer_comes_first(lab):
