@@ -50,7 +50,8 @@ class ServiceAccess:
 
     identity: ClientIdentity
     """Clients of the same identity are one client (M10)."""
-    config_url: str
+    config_url: str = field(repr=False)
+    """As written: somebody may have put a password into it."""
     credentials: GitHubCredentials = field(repr=False)
     proxy: ProxySetting = ProxySetting()
     root_ca: str = ""
