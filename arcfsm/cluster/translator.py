@@ -42,6 +42,7 @@ from arcfsm.domain.events.controller import GapDetected
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import JsonObject, text_at
 from arcfsm.domain.kinds import AGGREGATE_OF, CONTROLLER_STREAM, AggregateKind, Kind, StreamId
+from arcfsm.domain.knowledge import Aggregate
 from arcfsm.domain.observation import Change, Identity, Observation, Scope, Translation
 from arcfsm.domain.pruning import keep_dropped
 from arcfsm.domain.states import DependentKey, Listener, Runner, RunnerSet, ScaleSet
@@ -76,6 +77,8 @@ class ObjectTranslator:
         self._versions = Versions()
         self._names = translate_dependent.ScaleSetNames()
         self._shelf = Shelf()
+        self._revivable: frozenset[StreamId] = frozenset()
+        """What was gone when the cluster's store was restored from a backup, which may bring it back."""
         self._latest_object: JsonObject | None = None
         self._latest_head: Head | None = None
 
@@ -138,9 +141,14 @@ class ObjectTranslator:
         """Return the newest resourceVersion seen of an object in this session; "" for none."""
         return self._versions.latest(uid)
 
-    def restart_versions(self) -> None:
-        """Forget the order of resource versions: the cluster started a new count of them (B40)."""
+    def restart_versions(self, world: World) -> None:
+        """Forget the order of resource versions: the cluster started a new count of them (B40).
+
+        Its store may be older than what is known: what is gone by now can be there again.
+        """
         self._versions.restart()
+        gone = (stream for stream in world.streams() if not _there(world.aggregate(stream)))
+        self._revivable = frozenset((*world.closed, *gone))
 
     def _head(self, obj: JsonObject) -> Head | None:
         """Read the head of an object; the one read last is at hand, since who identifies also translates."""
@@ -158,9 +166,14 @@ class ObjectTranslator:
         known = world.aggregate(stream)
         deleted = sighting.observation.change is Change.DELETED
         closed = stream in world.closed or (known is not None and known.state == "gone")
-        if closed or (deleted and known is None and not unheard):
+        revived = closed and sighting.observation.listed and stream in self._revivable
+        if (closed and not revived) or (deleted and known is None and not unheard):
             return Translation((), CLOSED)
         arrivals: list[Arrival] = []
+        if revived and (pod := pod_of(world, stream)) is not None:
+            # What is left of its earlier life ends before the next one begins.
+            gone = translate_pod.POD_EVENTS[stream.kind].gone(pod_uid=pod.uid)
+            arrivals.append(_arrival(sighting, stream, Fact(gone)))
         namesake = world.named(stream.kind, head.namespace, head.name)
         if namesake is not None and namesake != stream:
             other = world.aggregate(namesake)
@@ -289,6 +302,11 @@ def _aggregate_facts(sighting: Sighting, stream: StreamId) -> Iterator[Fact]:
             yield from translate_scale_set.changes(scale_set, seen_scale_set)
         else:
             yield Fact(translate_scale_set.appeared(seen_scale_set, fresh=fresh))
+
+
+def _there(known: Aggregate | None) -> bool:
+    """Return whether an object is known to be there."""
+    return known is not None and known.present
 
 
 def _present(known: S | None) -> S | None:

@@ -73,7 +73,7 @@ class Arrivals:
         known = self.resume_points.get(item.feed, "")
         restored = known.isdigit() and item.version.isdigit() and int(item.version) < int(known)
         if restored:
-            self._translator.restart_versions()
+            self._translator.restart_versions(self._world)
         reason = RESTORED if restored else item.reason
         scopes = self._scopes(item)
         listed = {text_at(obj, "metadata", "uid") for obj in item.items}

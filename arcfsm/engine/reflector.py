@@ -12,7 +12,7 @@ from typing import Final
 
 from arcfsm.domain.envelope import Source
 from arcfsm.domain.exchange import NO_ANSWER, Reply
-from arcfsm.domain.instant import MILLISECOND, SECOND, Span
+from arcfsm.domain.instant import MILLISECOND, MINUTE, SECOND, Span
 from arcfsm.domain.jsonvalue import JsonObject, object_at, objects_at, text_at
 from arcfsm.domain.kinds import RESOURCES, Kind
 from arcfsm.domain.observation import Change
@@ -24,6 +24,8 @@ PAGE: Final = 500
 GONE: Final = 410
 RETRY: Final[Span] = 200 * MILLISECOND
 RETRY_MAX: Final[Span] = 30 * SECOND
+LASTS: Final[Span] = 4 * MINUTE
+"""A watch that a server ends by itself lasted at least as long."""
 PAUSE: Final[Span] = 20 * MILLISECOND
 """Between two looks at a full inbox."""
 _CHANGES: Final = {"ADDED": Change.ADDED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
@@ -67,6 +69,8 @@ class Reflector:
         self._failures = 0
         self._trouble = ""
         self._stopped = False
+        self._cut_off = version != ""
+        """The latest watch ended sooner than a server ends one, or was another process's."""
 
     def stop(self) -> None:
         """Follow no longer."""
@@ -119,6 +123,9 @@ class Reflector:
 
     async def _watch(self) -> bool:
         """Follow until the stream ends. Return whether to go on at once."""
+        if self._cut_off and not await self._still_counts():
+            return not self._version
+        opened_at = self._runtime.now()
         stream = await self._cluster.watch(
             RESOURCES[self.feed.kind],
             self.feed.namespace,
@@ -141,9 +148,28 @@ class Reflector:
                 await self._room()
         finally:
             stream.close()
+        self._cut_off = self._runtime.now() - opened_at < LASTS
         if heard:
             self._recovered()
         return heard or not self._version
+
+    async def _still_counts(self) -> bool:
+        """Return whether the API server still counts from where we are.
+
+        A watch from a version that a restored store has not reached yet is silent for as long as that takes, so a
+        connection that broke early is a reason to ask (B40).
+        """
+        reply = await self._cluster.list(
+            RESOURCES[self.feed.kind], self.feed.namespace, limit=1, metadata_only=self.feed.metadata_only
+        )
+        if not reply.ok:
+            self._complain("list", reply)
+            return False
+        self._cut_off = False
+        version = text_at(reply.body, "metadata", "resourceVersion")
+        if version.isdigit() and self._version.isdigit() and int(version) < int(self._version):
+            self._version = ""
+        return self._version != ""
 
     def _take(self, line: JsonObject) -> bool:
         """Take in one line; return whether the stream is still good."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from arcfsm.domain.instant import MILLISECOND, SECOND, Span
+from arcfsm.domain.instant import MILLISECOND, SECOND, Instant, Span
 from arcfsm.sim.clock import Clock
 from arcfsm.sim.faults.cluster import ClusterLink
 from arcfsm.sim.faults.service import ServiceLink
@@ -58,6 +58,10 @@ class ControllerPorts:
         self._timers = [each for each in self._timers if each.action is not None]
         self._timers.append(timer)
         return timer
+
+    def elapsed(self) -> Instant:
+        """Return a time that only goes forward, at the same pace for everybody; it is no wall clock."""
+        return self._kernel.now()
 
     def sleep(self, span: Span) -> Future[None]:
         """Return a future that is done a span from now."""

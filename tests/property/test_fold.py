@@ -147,8 +147,21 @@ def journaled(world, stream, event):
 
 
 def possible(world, stream, event):
-    """A cluster never creates an object twice, revives it, or takes a deletion back."""
+    """A cluster never creates an object twice, revives it, renames it, or takes a deletion back.
+
+    And a name belongs to one object at a time.
+    """
     known = world.aggregate(stream)
+    name = getattr(event, "name", None)
+    if name is not None and world.named(stream.kind, event.namespace, name) not in (None, stream):
+        return False
+    if (
+        name is not None
+        and known is not None
+        and known.present
+        and (known.namespace, known.name) != (event.namespace, name)
+    ):
+        return False
     if stream in world.closed or (known is not None and known.state == "gone"):
         return False
     if known is None or not known.present:

@@ -127,7 +127,7 @@ def test_what_was_told_once_is_known(obj, before):
     except RefusedError:
         return
     fresh = ObjectTranslator()
-    fresh.restart_versions()
+    fresh.restart_versions(world)
     assert tell(world, fresh, obj) == []
     told = "".join(one.event.model_dump_json() for one in folded)
     documents = "".join(str(world.documents.get(digest)) for one in folded for digest in one.event.documents())

@@ -177,7 +177,7 @@ class Importer:
             yield _told(self._gap(step), step.lines[0].at)
             cause = self._world.head
             if step.new_epoch:
-                self._translator.restart_versions()
+                self._translator.restart_versions(self._world)
             uids = {text_at(line.record.object, "metadata", "uid") for line in step.lines}
             for missing in list(self._translator.missing(self._world, step.scopes, uids)):
                 yield _late(missing, step.lines[0].at, cause)

@@ -349,5 +349,5 @@ def test_after_a_new_count_of_versions_lower_ones_are_news(bench):
     restored = bench.write(obj, spec={**obj["spec"], "replicas": 5})
     restored["metadata"]["resourceVersion"] = "3"
     assert bench.translate("ADDED", restored, listed=True).noise == "older than what is known"
-    bench.translator.restart_versions()
+    bench.translator.restart_versions(bench.world)
     assert bench.tell("ADDED", restored, listed=True) == ["RunnerSetScaled"]

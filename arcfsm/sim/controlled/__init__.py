@@ -1,0 +1,1 @@
+"""arcfsm itself as the controller of a simulated world: the real engine behind simulated ports."""
