@@ -11,8 +11,9 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
+from urllib.parse import urlsplit
 
-from arcfsm.actions.proxies import proxy_setting
+from arcfsm.actions.proxies import proxy_for, proxy_setting
 from arcfsm.actions.redaction import one_line
 from arcfsm.domain.exchange import FailureKind, ProxySetting, ServiceFailure
 from arcfsm.domain.jsonvalue import JsonObject, list_at, object_at, text_at
@@ -21,6 +22,7 @@ AZURE: Final = "azure_key_vault"
 DEADLINE_S: Final = 30.0
 _CONNECT_S: Final = 10
 _RETRIES: Final = 2
+_AUTHORITY_HOST: Final = "login.microsoftonline.com"
 _MISSING: Final = "reading a vault needs the packages of the extra azure: pip install 'arcfsm[azure]'"
 
 
@@ -106,17 +108,25 @@ def _proxy(proxy: JsonObject) -> ProxySetting:
 def _with_azure_client(vault: AzureVault, key: str) -> str:
     identity: Any = importlib.import_module("azure.identity")
     secrets: Any = importlib.import_module("azure.keyvault.secrets")
-    options: dict[str, Any] = {"connection_timeout": _CONNECT_S, "read_timeout": _CONNECT_S, "retry_total": _RETRIES}
-    proxies = {"http": vault.proxy.http, "https": vault.proxy.https}
-    if any(proxies.values()):
-        options["proxies"] = {scheme: url for scheme, url in proxies.items() if url}
     with (
         identity.CertificateCredential(
-            vault.tenant_id, vault.client_id, certificate_path=vault.certificate_path, **options
+            vault.tenant_id,
+            vault.client_id,
+            certificate_path=vault.certificate_path,
+            **_options(vault.proxy, _AUTHORITY_HOST),
         ) as credential,
-        secrets.SecretClient(vault_url=vault.url, credential=credential, **options) as client,
+        secrets.SecretClient(
+            vault_url=vault.url, credential=credential, **_options(vault.proxy, urlsplit(vault.url).hostname or "")
+        ) as client,
     ):
         return str(client.get_secret(key).value or "")
+
+
+def _options(proxy: ProxySetting, host: str) -> dict[str, Any]:
+    """Return what Azure's clients are told about one host; without a proxy they look at the environment themselves."""
+    options: dict[str, Any] = {"connection_timeout": _CONNECT_S, "read_timeout": _CONNECT_S, "retry_total": _RETRIES}
+    url = proxy_for(proxy, "https", host, 443)
+    return {**options, "proxies": {"https": url}} if url else options
 
 
 def _failure(what: str, error: Exception) -> ServiceFailure:
