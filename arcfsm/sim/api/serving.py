@@ -40,6 +40,7 @@ _VALID_DAYS: Final = 365
 _NAME: Final = "arcfsm-sim"
 _LOOK_EVERY_S: Final = 0.05
 _CLOSING_S: Final = 3
+_GOODBYE_S: Final = 0.3
 
 
 class WallClock:
@@ -171,6 +172,11 @@ class Service:
         self.stop()
         # Watches are answers that never end; left open they would hold the shutdown up.
         self._face.end()
+        await asyncio.wait(running, timeout=_GOODBYE_S)
+        # Clients that keep idle connections do not answer the goodbye of TLS, which would be waited for.
+        for server in servers:
+            for connection in tuple(server.server_state.connections):
+                connection.transport.abort()
         await asyncio.gather(*running)
 
 
