@@ -17,6 +17,7 @@ from arcfsm.domain.jsonvalue import Digest, Json, JsonObject, canonical
 from arcfsm.domain.observation import Change, Observation, RefusedError
 from arcfsm.domain.world import World
 
+_ADDED: Final = Change.ADDED
 FRESH_WITHIN: Final[Span] = 10 * SECOND
 """An object that is ADDED later than this after its creation was not created just now. Clocks may differ by as much."""
 
@@ -95,7 +96,7 @@ class Sighting:
     def fresh(self) -> bool:
         """Whether we see the object being created, rather than that it exists (B13)."""
         head, at = self.head, self.at
-        if self.observation.change is not Change.ADDED or self.observation.listed:
+        if self.observation.change is not _ADDED or self.observation.listed:
             return False
         if head.generation > 1 or head.deletion_requested_at is not None or head.created_at is None:
             return False

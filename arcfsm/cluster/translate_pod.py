@@ -19,7 +19,7 @@ from arcfsm.domain import keys, phases
 from arcfsm.domain.events import listener, runner
 from arcfsm.domain.facts import ContainerFacts, PodFacts
 from arcfsm.domain.jsonvalue import JsonObject, list_at, object_at, objects_at, text_at
-from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.kinds import AggregateKind, Kind, StreamId, stream_of
 
 
 class PodEvents(NamedTuple):
@@ -58,7 +58,8 @@ _CONTAINERS: Final = {
     AggregateKind.RUNNER: keys.RUNNER_CONTAINER,
     AggregateKind.LISTENER: keys.LISTENER_CONTAINER,
 }
-_compared: Final = attrgetter(*(one.name for one in fields(PodFacts) if one.name != "node"))
+_OF_LISTENER: Final = AggregateKind.LISTENER
+_compared: Final = attrgetter(*(one.name for one in fields(PodFacts) if one.name not in ("node", "grace_s")))
 _AGGREGATES: Final = {Kind.RUNNER: AggregateKind.RUNNER, Kind.LISTENER: AggregateKind.LISTENER}
 
 
@@ -66,7 +67,7 @@ def owner_stream(head: Head) -> StreamId | None:
     """Return the stream of the runner or listener that controls a pod, seen or unseen; None for all other pods."""
     owner = head.owner
     kind = _AGGREGATES.get(owner.kind) if owner is not None else None
-    return StreamId(kind, owner.uid) if owner is not None and kind is not None else None
+    return stream_of(kind, owner.uid) if owner is not None and kind is not None else None
 
 
 def project(sighting: Sighting, stream: StreamId, known: PodFacts | None) -> PodFacts:
@@ -76,12 +77,13 @@ def project(sighting: Sighting, stream: StreamId, known: PodFacts | None) -> Pod
     containers = objects_at(status, "containerStatuses")
     wanted = _CONTAINERS[stream.kind]
     deciding = next((one for one in containers if text(one, "name") == wanted), None)
-    of_listener = stream.kind is AggregateKind.LISTENER
+    of_listener = stream.kind is _OF_LISTENER
     phase = clean(status, "phase")
     requested = head.deletion_requested_at
+    grace_s = whole(obj, "metadata", "deletionGracePeriodSeconds") if requested is not None else 0
     if requested is not None and known is not None and known.deletion_requested_at is not None:
         # The kubelet shortens the grace period at the end, which moves the time back and forth by a second.
-        requested = known.deletion_requested_at
+        requested, grace_s = known.deletion_requested_at, known.grace_s
     return PodFacts(
         uid=head.uid,
         created_at=sighting.created_at,
@@ -96,6 +98,7 @@ def project(sighting: Sighting, stream: StreamId, known: PodFacts | None) -> Pod
         metadata=sighting.metadata() if of_listener else "",
         spec=sighting.document(object_at(obj, "spec")) if of_listener else "",
         node=redact_name(text_at(obj, "spec", "nodeName")),
+        grace_s=grace_s,
     )
 
 

@@ -37,11 +37,11 @@ from arcfsm.cluster.versions import Versions, older, pod_of
 from arcfsm.cluster.wire import Head, kind_of, name_of_kind, newest_moment, read_head
 from arcfsm.domain import keys
 from arcfsm.domain.envelope import Source
-from arcfsm.domain.events import DomainEvent
+from arcfsm.domain.events import EVENT_TYPES, DomainEvent
 from arcfsm.domain.events.controller import GapDetected
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.jsonvalue import JsonObject, text_at
-from arcfsm.domain.kinds import AGGREGATE_OF, CONTROLLER_STREAM, AggregateKind, Kind, StreamId
+from arcfsm.domain.kinds import AGGREGATE_OF, CONTROLLER_STREAM, AggregateKind, Kind, StreamId, stream_of
 from arcfsm.domain.knowledge import Aggregate
 from arcfsm.domain.observation import Change, Identity, Observation, Scope, Translation
 from arcfsm.domain.pruning import keep_dropped
@@ -57,6 +57,15 @@ CLOSED: Final = "about an object that is gone"
 UNCHANGED: Final = "changes nothing the rules look at"
 UNRELATED: Final = "none of our objects"
 
+# Looking a member up on its enumeration costs ten times a name (Python 3.11), and every line asks for these.
+_DELETED: Final = Change.DELETED
+_POD: Final = Kind.POD
+_LISTENER: Final = Kind.LISTENER
+_SCALE_SET: Final = AggregateKind.SCALE_SET
+_RUNNER_SET: Final = AggregateKind.RUNNER_SET
+_RUNNER: Final = AggregateKind.RUNNER
+
+_CREATED: Final = frozenset(cls for name, cls in EVENT_TYPES.items() if name.endswith("Created"))
 _DEPENDENT: Final[tuple[FieldPath, ...]] = (
     LABELS,
     ANNOTATIONS,
@@ -110,13 +119,13 @@ class ObjectTranslator:
         stream = _stream(head)
         latest = self._versions.before(world, head, stream)
         late = older(head.version, latest)
-        deleted = observation.change is Change.DELETED
+        deleted = observation.change is _DELETED
         if latest and not deleted and (late or head.version == latest):
             return Translation((), LATE if late else DUPLICATE, kind, head.version)
         sighting = Sighting(world, observation.object, head, observation, self._documents)
         if kind in AGGREGATE_OF and stream is not None:
             result = self._aggregate(sighting, stream, unheard=not latest)
-        elif kind is Kind.POD:
+        elif kind is _POD:
             result = self._pod(sighting, stream, unheard=not latest or (deleted and older(latest, head.version)))
         else:
             result = self._dependent(sighting)
@@ -164,7 +173,7 @@ class ObjectTranslator:
     def _aggregate(self, sighting: Sighting, stream: StreamId, *, unheard: bool) -> Translation:
         world, head = sighting.world, sighting.head
         known = world.aggregate(stream)
-        deleted = sighting.observation.change is Change.DELETED
+        deleted = sighting.observation.change is _DELETED
         closed = stream in world.closed or (known is not None and known.state == "gone")
         revived = closed and sighting.observation.listed and stream in self._revivable
         if (closed and not revived) or (deleted and known is None and not unheard):
@@ -181,7 +190,7 @@ class ObjectTranslator:
                 return Translation((), LATE)
             arrivals += _replaced(sighting, namesake, gone_event(namesake))
         arrivals += [_arrival(sighting, stream, fact) for fact in _aggregate_facts(sighting, stream)]
-        if stream.kind is AggregateKind.SCALE_SET and arrivals:
+        if stream.kind is _SCALE_SET and arrivals:
             arrivals += self._named_now(sighting, stream)
         if deleted:
             arrivals.append(_arrival(sighting, stream, Fact(gone_event(stream))))
@@ -208,7 +217,7 @@ class ObjectTranslator:
             return Translation((), UNRELATED)
         world, uid = sighting.world, sighting.head.uid
         owner_known, known = world.aggregate(stream) is not None, pod_of(world, stream)
-        deleted = sighting.observation.change is Change.DELETED
+        deleted = sighting.observation.change is _DELETED
         if stream in world.closed or (deleted and not owner_known) or (deleted and known is None and not unheard):
             return Translation((), CLOSED)
         events = translate_pod.POD_EVENTS[stream.kind]
@@ -230,7 +239,7 @@ class ObjectTranslator:
     def _dependent(self, sighting: Sighting) -> Translation:
         world, head = sighting.world, sighting.head
         key = DependentKey(head.kind, head.namespace, head.name)
-        deleted = sighting.observation.change is Change.DELETED
+        deleted = sighting.observation.change is _DELETED
         stream = translate_dependent.stream_of(world, sighting, key, self._names)
         seen = translate_dependent.project(sighting)
         if stream is None:
@@ -264,20 +273,20 @@ class ObjectTranslator:
 
 def _stream(head: Head) -> StreamId | None:
     if head.kind in AGGREGATE_OF:
-        return StreamId(AGGREGATE_OF[head.kind], head.uid)
-    return translate_pod.owner_stream(head) if head.kind is Kind.POD else None
+        return stream_of(AGGREGATE_OF[head.kind], head.uid)
+    return translate_pod.owner_stream(head) if head.kind is _POD else None
 
 
 def _aggregate_facts(sighting: Sighting, stream: StreamId) -> Iterator[Fact]:
     world, uid, fresh = sighting.world, stream.uid, sighting.fresh
-    if stream.kind is AggregateKind.RUNNER:
+    if stream.kind is _RUNNER:
         runner = _present(world.runners.get(uid))
         seen = translate_runner.project(sighting, runner)
         if runner is not None:
             yield from translate_runner.changes(runner, seen)
         else:
             yield Fact(translate_runner.appeared(seen, fresh=fresh))
-    elif stream.kind is AggregateKind.RUNNER_SET:
+    elif stream.kind is _RUNNER_SET:
         runner_set = _present(world.runner_sets.get(uid))
         seen_set = translate_runner_set.project(sighting)
         if runner_set is not None:
@@ -325,7 +334,7 @@ def _replaced(sighting: Sighting, stream: StreamId, gone: DomainEvent) -> Iterat
 
 
 def _arrival(sighting: Sighting, stream: StreamId, fact: Fact) -> Arrival:
-    created = type(fact.event).__name__.endswith("Created")
+    created = type(fact.event) in _CREATED
     return Arrival(
         stream=stream,
         event=fact.event,
@@ -343,14 +352,14 @@ def _correlation(sighting: Sighting, stream: StreamId) -> str:
     found = world.scale_set_uid_of(stream)
     if found:
         return found
-    if head.kind is Kind.LISTENER:
+    if head.kind is _LISTENER:
         spec = sighting.object.get("spec")
         if isinstance(spec, dict):
             served = text_at(spec, "autoscalingRunnerSetNamespace"), text_at(spec, "autoscalingRunnerSetName")
             owner = world.named(AggregateKind.SCALE_SET, *served)
             return owner.uid if owner is not None else ""
     if head.owner is not None and head.owner.kind in AGGREGATE_OF:
-        found = world.scale_set_uid_of(StreamId(AGGREGATE_OF[head.owner.kind], head.owner.uid))
+        found = world.scale_set_uid_of(stream_of(AGGREGATE_OF[head.owner.kind], head.owner.uid))
     if found:
         return found
     # What stands between it and its scale set is gone already, or was not seen yet; labels say it too.

@@ -15,6 +15,10 @@ from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
 from arcfsm.domain.states import DependentKey
 from arcfsm.domain.world import World
 
+# Looking a member up on its enumeration costs ten times a name (Python 3.11), and every line asks for these.
+_POD: Final = Kind.POD
+_RUNNER: Final = AggregateKind.RUNNER
+
 REMEMBERED_MAX: Final = 200_000
 """Uids whose latest version is remembered; the oldest half is forgotten beyond."""
 
@@ -55,7 +59,7 @@ class Versions:
             return seen
         if not self._trust_world:
             return ""
-        if head.kind is Kind.POD:
+        if head.kind is _POD:
             pod = pod_of(world, stream) if stream is not None else None
             return _pod_version(world, stream) if pod is not None and pod.uid == head.uid else ""
         if stream is not None and (aggregate := world.aggregate(stream)) is not None:
@@ -68,14 +72,14 @@ class Versions:
 
         Pods of one owner follow one another, so for a pod it is that of the latest word about any of them.
         """
-        if head.kind is Kind.POD and self._trust_world and head.uid not in self._latest:
+        if head.kind is _POD and self._trust_world and head.uid not in self._latest:
             return _pod_version(world, stream)
         return self.of(world, head, stream)
 
 
 def pod_of(world: World, stream: StreamId) -> PodFacts | None:
     """Return the pod of a runner or listener as far as it is known."""
-    if stream.kind is AggregateKind.RUNNER:
+    if stream.kind is _RUNNER:
         runner = world.runners.get(stream.uid)
         return runner.pod if runner is not None else None
     listener = world.listeners.get(stream.uid)
@@ -86,7 +90,7 @@ def _pod_version(world: World, stream: StreamId | None) -> str:
     """Return the version of the latest word about any pod of an owner: pods of one owner follow one another."""
     if stream is None:
         return ""
-    if stream.kind is AggregateKind.RUNNER:
+    if stream.kind is _RUNNER:
         runner = world.runners.get(stream.uid)
         return runner.pod_version if runner else ""
     listener = world.listeners.get(stream.uid)

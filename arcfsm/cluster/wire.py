@@ -84,6 +84,7 @@ def read_head(obj: JsonObject, kind: Kind) -> Head:
     """Return the head of an object. Raises RefusedError where it has no uid or name, or a time that is none."""
     metadata = object_at(obj, "metadata")
     uid, name = redact_name(text(metadata, "uid")), redact_name(text(metadata, "name"))
+    version = text(metadata, "resourceVersion")
     if not uid or not name:
         raise RefusedError(f"the {kind} has no {'uid' if name else 'name'}")
     return Head(
@@ -91,7 +92,7 @@ def read_head(obj: JsonObject, kind: Kind) -> Head:
         namespace=redact_name(text(metadata, "namespace")),
         name=name,
         uid=uid,
-        version=redact_name(text(metadata, "resourceVersion")),
+        version=version if version.isdecimal() else redact_name(version),
         generation=whole(metadata, "generation"),
         created_at=moment(metadata, "creationTimestamp"),
         deletion_requested_at=_requested(metadata),

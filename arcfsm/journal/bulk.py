@@ -28,6 +28,12 @@ def insert_rows(
         connection.exec_driver_sql(_statement(connection.dialect, table, known, replace), list(rows))
 
 
+def set_values(connection: Connection, table: Table, column: str, values: Sequence[tuple[Any, Any]]) -> None:
+    """Set one column of the rows that a key names; `values` are pairs of new value and key."""
+    if values:
+        connection.exec_driver_sql(_update(connection.dialect, table, column), list(values))
+
+
 def known_documents(connection: Connection, digests: Sequence[Digest]) -> set[Digest]:
     """Return which of these documents are stored."""
     dialect = connection.dialect
@@ -55,6 +61,13 @@ def _statement(dialect: Dialect, table: Table, known: bool, replace: str) -> str
     elif known:
         again = " ON CONFLICT DO NOTHING"
     return f"INSERT INTO {quote(table.name)} ({columns}) VALUES ({values}){again}"  # noqa: S608  # names are our own
+
+
+@cache
+def _update(dialect: Dialect, table: Table, column: str) -> str:
+    quote, mark = dialect.identifier_preparer.quote, _mark(dialect)
+    (key,) = table.primary_key
+    return f"UPDATE {quote(table.name)} SET {quote(column)} = {mark} WHERE {quote(key.name)} = {mark}"  # noqa: S608
 
 
 def _mark(dialect: Dialect) -> str:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Table, delete, func, select
 
 from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.events import types_of
 from arcfsm.domain.events.controller import GapDetected
 from arcfsm.domain.events.decision import Decided, IntentSettled
 from arcfsm.domain.events.listener import ListenerFacts, ListenerGone
@@ -21,7 +22,7 @@ from arcfsm.domain.events.runner import RunnerFacts, RunnerGone
 from arcfsm.domain.events.runner_set import RunnerSetFacts, RunnerSetGone
 from arcfsm.domain.events.scale_set import ScaleSetFacts, ScaleSetGone
 from arcfsm.domain.world import Transition
-from arcfsm.journal.bulk import insert_rows
+from arcfsm.journal.bulk import insert_rows, set_values
 from arcfsm.journal.rows import storable
 from arcfsm.journal.tables import DECISIONS, EFFECTS, GAPS, OBJECTS, TRANSITIONS
 
@@ -31,8 +32,8 @@ Fold = Callable[[JournaledEvent], Transition | None]
 PROJECTIONS: Final = (TRANSITIONS, DECISIONS, EFFECTS, GAPS, OBJECTS)
 _WHOLE: Final = (ScaleSetFacts, RunnerSetFacts, RunnerFacts, ListenerFacts)
 _GONE: Final = (ScaleSetGone, RunnerSetGone, RunnerGone, ListenerGone)
+_PROJECTED: Final = types_of(Decided, IntentSettled, GapDetected, *_WHOLE, *_GONE)
 _BATCH: Final = 2_000
-_VANISH: Final = update(OBJECTS).where(OBJECTS.c.stream == bindparam("of")).values(gone_seq=bindparam("at_seq"))
 
 
 class Rows:
@@ -44,7 +45,8 @@ class Rows:
         self.effects: list[tuple[Any, ...]] = []
         self.gaps: list[tuple[Any, ...]] = []
         self.objects: list[tuple[Any, ...]] = []
-        self.gone: list[tuple[str, int]] = []
+        self.gone: list[tuple[int, str]] = []
+        """From when on which stream is no more."""
         for journaled in events:
             self._add(journaled)
 
@@ -59,6 +61,8 @@ class Rows:
 
     def _add(self, journaled: JournaledEvent) -> None:
         event = journaled.event
+        if type(event) not in _PROJECTED:
+            return
         if isinstance(event, Decided):
             self.decisions.append(
                 (
@@ -96,7 +100,7 @@ class Rows:
             name, namespace = storable(event.name), storable(event.namespace)
             self.objects.append((str(journaled.stream), namespace, name, journaled.correlation, journaled.seq, None))
         elif isinstance(event, _GONE):
-            self.gone.append((str(journaled.stream), journaled.seq))
+            self.gone.append((journaled.seq, str(journaled.stream)))
 
 
 def project(connection: Connection, events: Sequence[JournaledEvent], transitions: Iterable[Transition]) -> None:
@@ -106,8 +110,7 @@ def project(connection: Connection, events: Sequence[JournaledEvent], transition
         insert_rows(connection, table, found)
     # An object is seen whole again after a gap; its first sight stays.
     insert_rows(connection, OBJECTS, rows.objects, known=True)
-    if rows.gone:
-        connection.execute(_VANISH, [{"of": stream, "at_seq": seq} for stream, seq in rows.gone])
+    set_values(connection, OBJECTS, "gone_seq", rows.gone)
 
 
 def rebuild(connection: Connection, events: Iterable[JournaledEvent], fold: Fold) -> None:
@@ -129,7 +132,7 @@ def first_difference(connection: Connection, events: Iterable[JournaledEvent], f
                 return found
         for stream, *rest in rows.objects:
             objects.setdefault(stream, rest)
-        for stream, seq in rows.gone:
+        for seq, stream in rows.gone:
             if stream in objects:
                 objects[stream][-1] = seq
         last = some[-1].seq

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events.controller import SettingsDeclared
@@ -19,7 +19,8 @@ from arcfsm.domain.rules import decide
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.turn import Touched
 from arcfsm.domain.world import World
-from arcfsm.journal.codec import encode
+
+_RUNNER: Final = AggregateKind.RUNNER
 
 
 class Difference(NamedTuple):
@@ -61,7 +62,7 @@ def rederive(
     while turn:
         following = _next(turns)
         count += len(turn)
-        decisions += sum(1 for journaled in turn if isinstance(journaled.event, Decided))
+        decisions += sum([type(journaled.event) is Decided for journaled in turn])
         for difference in _compare(world, turn, what_if or {}, whole=bool(following)):
             # Where only this program would have spoken, it would have said it once.
             answer = difference.derived.answer if difference.derived is not None else ""
@@ -84,14 +85,15 @@ def _compare(
     recorded: dict[StreamId, JournaledEvent] = {}
     touched = Touched()
     for journaled in turn:
-        if isinstance(journaled.event, Decided):
+        kind = type(journaled.event)
+        if kind is Decided:
             recorded[journaled.stream] = journaled
             continue
-        if journaled.stream.kind is not AggregateKind.RUNNER:
+        if journaled.stream.kind is not _RUNNER:
             # Rules read what the others refer to; what a runner carries is compared by digest.
             world.documents.expect(journaled.event.documents())
         touched.apply(world, journaled)
-        if what_if and isinstance(journaled.event, SettingsDeclared):
+        if what_if and kind is SettingsDeclared:
             world.settings = altered(world.settings, what_if)
     now, last = world.now, world.head
     for stream in touched.in_order():
@@ -99,7 +101,8 @@ def _compare(
         derived = decide(world, stream, now)
         if before is not None:
             known = before.event
-            if derived is None or encode(derived) != encode(known):
+            # Equal events have equal bytes; comparing them needs neither's.
+            if derived != known:
                 yield Difference(before.seq, before.at, stream, _decided(known), derived)
             world.apply(before)
         elif derived is not None and (whole or recorded):

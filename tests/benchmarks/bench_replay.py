@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from uuid import UUID, uuid5
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -36,9 +37,9 @@ SCALE_SETS = int(sys.argv[2]) if len(sys.argv) > 2 else 60
 ROUNDS = 3
 GENERATED = 20_000
 """Events per transaction while the journal is lengthened."""
-RETOLD = 0x1000000
-"""Uids of objects that are told again begin above this."""
-UID = re.compile(r"[0-9a-f]{8}-0000-4000-8000-[0-9a-f]{12}")
+RETOLD = UUID(int=0)
+"""Uids of objects that are told again are made from those of their models in this space."""
+UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 START = """
 import resource, sys, time
@@ -108,7 +109,7 @@ def retell(events: Sequence[Row], head: int, span: int) -> Iterator[Row]:
         again += 1
 
         def renamed(text: str, again: int = again) -> str:
-            return UID.sub(lambda found: f"{again + RETOLD:08x}-{int(found[0][:8], 16):04x}{found[0][13:]}", text)
+            return UID.sub(lambda found: str(uuid5(RETOLD, f"{again} {found[0]}")), text)
 
         for row in events:
             yield row._replace(
