@@ -46,6 +46,8 @@ class PodFacts:
     spec: Digest = ""
     """Document with the pod spec; kept for listener pods (D12)."""
     node: str = ""
+    grace_s: int = 0
+    """How long its deletion gives it to end; 0 for one that nobody deleted (R15)."""
 
     @property
     def failed(self) -> bool:

@@ -136,6 +136,8 @@ class World(Knowledge):
             self._refused(after)
         if before.present and not after.present and after.finished:
             self._reaped(after)
+        if before.present and not after.present and after.phase == phases.FAILED:
+            self._made_room(after)
         # The pod may outlive the runner by its grace period: the runner is forgotten with the later of the two.
         if not after.present and after.state == "gone" and after.pod is None:
             self._close(journaled.stream)
@@ -232,6 +234,12 @@ class World(Knowledge):
         owner = self.runner_sets.get(runner.owner_uid)
         if owner is not None and owner.due and runner.occupies:
             self.runner_sets[owner.uid] = replace(owner, due=owner.due - 1)
+
+    def _made_room(self, runner: Runner) -> None:
+        """The wish in force counted a failed runner as one of those it wants: it was none, and is wanted anew (H35)."""
+        owner = self.runner_sets.get(runner.owner_uid)
+        if owner is not None and not self.advisory:
+            self.runner_sets[owner.uid] = replace(owner, due=min(owner.due + 1, owner.replicas))
 
     def _refused(self, runner: Runner) -> None:
         owner = self.runner_sets.get(runner.owner_uid)

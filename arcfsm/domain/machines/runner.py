@@ -64,7 +64,9 @@ RUNNER = MachineSpec[Runner](
         ),
         StateSpec("succeeded", (phases.SUCCEEDED,), "Exit 0: the job is over (R-succeed)."),
         StateSpec(
-            "failed", (phases.FAILED,), "Its pod can't be created; it holds its slot until somebody acts (R-fail)."
+            "failed",
+            (phases.FAILED,),
+            "Its pod can't be created; it holds its slot for a while, then makes room (R-fail, H35).",
         ),
         StateSpec("outdated", (phases.OUTDATED,), "Exit 7: the service refuses its version (R-outdated)."),
         StateSpec(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arcfsm.domain.events.decision import Outcome
 from arcfsm.domain.facts import PodFacts
 from arcfsm.domain.fold import TAKEN
-from arcfsm.domain.instant import Instant, format_span
+from arcfsm.domain.instant import SECOND, Instant, format_span
 from arcfsm.domain.intents import DeleteObject, Intent, ReadObject
 from arcfsm.domain.kinds import Kind
 from arcfsm.domain.rules.answers import about, answer_to, is_taken
@@ -38,11 +38,11 @@ def delete_pod(look: Look[Runner] | Look[Listener], pod: PodFacts) -> tuple[Inte
 def stuck_from(look: Look[Runner] | Look[Listener], pod: PodFacts) -> Instant | None:
     """Return when a pod that is being deleted is taken for dead; None for others.
 
-    Its deletion names the moment at which its grace period ends. Nobody reports the end of a pod whose node is dead.
+    Nobody reports the end of a pod whose node is dead. Its grace period, which may be hours, is respected first.
     """
     if pod.deletion_requested_at is None:
         return None
-    return pod.deletion_requested_at + look.settings.stuck_pod_after
+    return pod.deletion_requested_at + pod.grace_s * SECOND + look.settings.stuck_pod_after
 
 
 def _by_force(look: Look[Runner] | Look[Listener], pod: PodFacts) -> tuple[Intent, ...]:
