@@ -134,9 +134,12 @@ class _Routes(httpx.AsyncBaseTransport):
                 limits=httpx.Limits(
                     max_connections=CONNECTIONS, max_keepalive_connections=KEPT_IDLE, keepalive_expiry=IDLE_S
                 ),
-                proxy=httpx.Proxy(proxy, ssl_context=self._trust) if proxy else None,
+                proxy=self._proxy_at(proxy) if proxy else None,
             )
         return await way.handle_async_request(request)
+
+    def _proxy_at(self, url: str) -> httpx.Proxy:
+        return httpx.Proxy(url, ssl_context=self._trust if url.startswith("https:") else None)
 
     async def aclose(self) -> None:
         for way in self._ways.values():
