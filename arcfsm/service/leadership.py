@@ -112,12 +112,12 @@ class Leadership:
             finally:
                 self._busy = False
             self._note()
-            if self._released:
+            if self._ended():
                 return
             await self._runtime.sleep(pause)
             # A process that was stopped has lost its lease without a request of its own.
             self._note()
-            if self._released:
+            if self._ended():
                 return
 
     async def release(self) -> None:
@@ -187,6 +187,9 @@ class Leadership:
         self.trouble = ""
         self._note()
         return True
+
+    def _ended(self) -> bool:
+        return self._released
 
     def _standby(self) -> Span:
         # Spread, so that candidates that started together don't stay together.

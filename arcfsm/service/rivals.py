@@ -1,4 +1,4 @@
-"""The start-up interlock (H20): is the controller that we replace still leading somewhere near?
+"""The start-up interlock (H20): whether the controller that we replace still leads somewhere near.
 
 Its chart turns leader election on only where it runs more than one replica, and then names the lease like its
 deployment, `<release>-gha-rs-controller` unless it was told another name. A single replica has no lease and can't be
@@ -38,7 +38,7 @@ class Rivals:
     """Why nothing can be said, in one line; "" where something can."""
 
 
-async def rival_leases(cluster: ClusterPort, runtime: Runtime, namespace: str, *, names: Iterable[str] = ()) -> Rivals:
+async def rival_lease(cluster: ClusterPort, runtime: Runtime, namespace: str, *, names: Iterable[str] = ()) -> Rivals:
     """Look for leases of the controller that we replace, and watch those that are held until each is told.
 
     `names` are further leases to look at, where it was given another name. Returns as soon as one lives, and at once
@@ -48,10 +48,11 @@ async def rival_leases(cluster: ClusterPort, runtime: Runtime, namespace: str, *
     first = await cluster.list(LEASES, namespace)
     if not first.ok:
         return Rivals(unknown=_unknown(first, namespace))
-    watched = dict(_held(first.body, wanted))
+    known = dict(_held(first.body, wanted))
+    untold = set(known)
     waited: Span = 0
     dead: list[str] = []
-    while watched:
+    while untold:
         await runtime.sleep(POLL)
         waited += POLL
         reply = await cluster.list(LEASES, namespace)
@@ -60,23 +61,16 @@ async def rival_leases(cluster: ClusterPort, runtime: Runtime, namespace: str, *
                 return Rivals(dead=tuple(dead), unknown=_unknown(reply, namespace))
             continue
         now = dict(_held(reply.body, wanted))
-        live = [_shown(name, view) for name, view in now.items() if _renewed(watched.get(name), view)]
+        live = [_shown(name, view) for name, view in now.items() if _renewed(known.get(name), view)]
         if live:
             return Rivals(live=tuple(live), dead=tuple(dead))
-        for name, view in tuple(watched.items()):
-            if name not in now:
-                # Released or deleted: its leader is on its way out.
-                del watched[name]
-            elif waited > min(max(view.duration, DURATION_MIN), DURATION_MAX):
-                dead.append(_shown(name, view))
-                del watched[name]
+        # Released or deleted: its leader is on its way out.
+        untold &= now.keys()
+        for name in sorted(untold):
+            if waited > min(max(known[name].duration, DURATION_MIN), DURATION_MAX):
+                dead.append(_shown(name, known[name]))
+                untold.discard(name)
     return Rivals(dead=tuple(dead))
-
-
-async def rival_lease(cluster: ClusterPort, runtime: Runtime, namespace: str, *, names: Iterable[str] = ()) -> str:
-    """Return the lease of a rival that lives, as `name (holder)`; "" where none was found to live."""
-    found = await rival_leases(cluster, runtime, namespace, names=names)
-    return found.live[0] if found.live else ""
 
 
 def _held(body: JsonObject, wanted: frozenset[str]) -> list[tuple[str, LeaseView]]:
