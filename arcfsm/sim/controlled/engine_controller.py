@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from arcfsm.actions import ActionsClients
 from arcfsm.cluster.concealment import Concealer
 from arcfsm.cluster.sealing import SealedValues
 from arcfsm.cluster.translator import ObjectTranslator
 from arcfsm.domain.documents import Documents
+from arcfsm.domain.jsonvalue import JsonObject
 from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.turn import Turn
 from arcfsm.domain.world import World
@@ -23,7 +23,7 @@ from arcfsm.sim.controlled.cluster_port import SimulatedCluster
 from arcfsm.sim.controlled.runtime import SimulatedRuntime
 from arcfsm.sim.controller import ControllerPorts, ControllerUnderTest
 from arcfsm.sim.kernel import random_stream
-from arcfsm.sim.service_port import SimulatedTransport
+from arcfsm.sim.service_port import actions_over
 
 RULES_VERSION: Final = "simulated"
 
@@ -66,7 +66,7 @@ class EngineUnderTest:
         runtime = SimulatedRuntime(ports, random_stream(factory.seed, "engine", str(ports.incarnation)))
         engine_ports = Ports(
             cluster=SimulatedCluster(ports.cluster),
-            actions=ActionsClients(SimulatedTransport(ports.service), now=runtime.now, sleep=runtime.sleep),
+            actions=actions_over(ports.service, ports.clock, runtime.sleep),
             vault=_NoVault(),
             runtime=runtime,
             translator=ObjectTranslator(sealed),
@@ -90,11 +90,13 @@ class EngineUnderTest:
 
     def _defect(self, work: Work, error: Exception) -> None:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        self._factory.defects.append(f"{work.intent.key}: {type(error).__name__} {error} at {where.name}:{where.lineno}")
+        self._factory.defects.append(
+            f"{work.intent.key}: {type(error).__name__} {error} at {where.name}:{where.lineno}"
+        )
 
 
 class _NoVault:
     """No scenario keeps credentials in a vault."""
 
-    async def read(self, configuration: object, key: str) -> str:
-        raise LookupError(f"no vault for {key}")
+    async def read(self, configuration: JsonObject, key: str) -> str:
+        raise LookupError(f"no vault for {key} of {sorted(configuration)}")

@@ -71,6 +71,16 @@ class ClusterStore(Protocol):
         """Go back to what a snapshot holds."""
 
 
+class Audience(Protocol):
+    """Who watches every request that reaches the API server, to judge it."""
+
+    def before(self, request: ClusterRequest, user: str) -> None:
+        """A request is about to be carried out."""
+
+    def after(self, request: ClusterRequest, user: str, response: ClusterResponse) -> None:
+        """A request was carried out or refused."""
+
+
 class ClusterHost:
     """One running API server."""
 
@@ -82,6 +92,9 @@ class ClusterHost:
         self._store = store
         self._clock = clock
         self._note = note
+        self.audience: list[Audience] = []
+        self.restores = 0
+        """How often it came back from a backup."""
         self._links: list[ClusterLink] = []
         self._backup: Any = None
         self._garbage_expected = False
@@ -95,7 +108,11 @@ class ClusterHost:
     def answer(self, request: ClusterRequest, user: str) -> ClusterResponse:
         """Answer one request now."""
         self.calls += 1
+        for one in self.audience:
+            one.before(request, user)
         response = self._store.handle(request, user)
+        for one in self.audience:
+            one.after(request, user, response)
         if request.writes:
             self._note(user, request.method, f"{request.path} {response.status} {fingerprint(response.body)}")
             self._expect_garbage()
@@ -178,6 +195,7 @@ class ClusterHost:
     def restore(self) -> None:
         """Go back to the last backup; without one nothing changes but the connections."""
         self.break_watches()
+        self.restores += 1
         if self._backup is not None:
             self._store.restore(self._backup)
 

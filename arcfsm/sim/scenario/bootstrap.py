@@ -15,6 +15,8 @@ from arcfsm.sim.scenario.model import Scenario
 NAMESPACES: Final = Resource("", "v1", "namespaces")
 NODES: Final = Resource("", "v1", "nodes")
 CREDENTIALS: Final = "github-credentials"
+TOKEN: Final = "simulated-pat"
+"""What they hold: a word that must be found nowhere else."""
 
 
 def bootstrap_objects(scenario: Scenario) -> Iterator[tuple[Resource, str, dict[str, Any]]]:
@@ -24,7 +26,7 @@ def bootstrap_objects(scenario: Scenario) -> Iterator[tuple[Resource, str, dict[
         yield NAMESPACES, "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
         yield RESOURCES[Kind.SERVICE_ACCOUNT], namespace, account
-    pat = base64.b64encode(b"simulated-pat").decode()
+    pat = base64.b64encode(TOKEN.encode()).decode()
     yield (
         RESOURCES[Kind.SECRET],
         scenario.namespace,
