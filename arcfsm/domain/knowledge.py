@@ -6,6 +6,7 @@ Everything returned in plural is sorted, so that no decision depends on the orde
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from heapq import heappop, heappush
 from typing import Final, NamedTuple, TypeAlias
 
@@ -13,9 +14,17 @@ from arcfsm.domain.documents import Documents
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.events import types_of
 from arcfsm.domain.events.controller import SettingsDeclared, TimerFired
-from arcfsm.domain.events.decision import Decided
-from arcfsm.domain.events.runner import RunnerPodFacts, RunnerPodGone
+from arcfsm.domain.events.decision import Decided, IntentSettled
+from arcfsm.domain.events.runner import (
+    RunnerFailuresRecorded,
+    RunnerFinalizersChanged,
+    RunnerMetadataChanged,
+    RunnerPodFacts,
+    RunnerPodGone,
+    RunnerReadinessChanged,
+)
 from arcfsm.domain.instant import Instant
+from arcfsm.domain.intents import ServiceCall
 from arcfsm.domain.kinds import AggregateKind, Kind, StreamId, stream_of
 from arcfsm.domain.memo import Memo
 from arcfsm.domain.ownership import Ownership
@@ -41,8 +50,30 @@ _RUNNER_SET: Final = AggregateKind.RUNNER_SET
 _RUNNER: Final = AggregateKind.RUNNER
 _LISTENER: Final = AggregateKind.LISTENER
 _CONTROLLER: Final = AggregateKind.CONTROLLER
-_OF_RUNNER_PODS: Final = types_of(RunnerPodFacts, RunnerPodGone)
+_OF_RUNNERS_ALONE: Final = types_of(
+    RunnerPodFacts,
+    RunnerPodGone,
+    RunnerFailuresRecorded,
+    RunnerFinalizersChanged,
+    RunnerMetadataChanged,
+    RunnerReadinessChanged,
+)
+"""What a runner's set reads nothing of (W5)."""
+_READ_BY_SETS: Final = (str(ServiceCall.REMOVE_RUNNER), f"delete {Kind.RUNNER}", "register runner")
+"""Beginnings of the keys of those intents of a runner that its set reads the outcomes of."""
 _OF_THE_CONTROLLER: Final = types_of(TimerFired, SettingsDeclared, Decided)
+
+
+class Departure(Enum):
+    """How far a runner is on its way out."""
+
+    STAYS = "stays"
+    OWED = "owed"
+    """The service let it go; its deletion is to be asked for."""
+    UNDER_WAY = "under way"
+    """Its deletion is on its way to the API server."""
+    TAKEN = "taken"
+    """The API server took its deletion."""
 
 
 class Answer(NamedTuple):
@@ -86,6 +117,8 @@ class Knowledge:
         """Fields that we wrote and the installed CRDs do not keep (H34)."""
         self._alarms: list[tuple[Instant, StreamId]] = []
         """A heap of the times that decisions wait for; what an answer overtook is dropped when it surfaces."""
+        self.departures: dict[str, tuple[Runner, Effects | None, Departure]] = {}
+        """What follows from a runner and its effects, kept with both: nothing that would not be found out again."""
         self._names: dict[tuple[AggregateKind, str, str], str] = {}
         self._runner_sets_of: Ownership[str] = Ownership()
         self._runners_of: Ownership[str] = Ownership()
@@ -134,8 +167,8 @@ class Knowledge:
 
     def runners_of(self, runner_set_uid: str) -> tuple[Runner, ...]:
         """Return the present runners that a set controls, oldest first, then by name."""
-        found = (self.runners[uid] for uid in self._runners_of.of(runner_set_uid))
-        return tuple(runner for runner in found if runner.present)
+        known = self.runners
+        return tuple([one for uid in self._runners_of.of(runner_set_uid) if (one := known[uid]).present])
 
     def listeners_of(self, namespace: str, scale_set_name: str) -> tuple[Listener, ...]:
         """Return the present listeners that name this scale set, whatever they are called (A16), oldest first."""
@@ -184,7 +217,7 @@ class Knowledge:
         `parents` are those from before the event: what is gone by now can't tell them any more.
         """
         event, stream = journaled.event, journaled.stream
-        if type(event) in _OF_RUNNER_PODS:
+        if type(event) in _OF_RUNNERS_ALONE:
             return (stream,)
         if type(event) in _OF_THE_CONTROLLER:
             if isinstance(event, TimerFired):
@@ -192,6 +225,8 @@ class Knowledge:
             return self.streams() if isinstance(event, SettingsDeclared) else ()
         if stream.kind is _CONTROLLER:
             return ()
+        if stream.kind is _RUNNER and isinstance(event, IntentSettled) and not event.key.startswith(_READ_BY_SETS):
+            return (stream,)
         now = self.parents_of(stream)
         return (stream, *now) if now == parents else tuple(dict.fromkeys((stream, *parents, *now)))
 

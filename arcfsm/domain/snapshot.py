@@ -19,7 +19,7 @@ from arcfsm.domain.settings import ControllerSettings
 from arcfsm.domain.states import Dependent, DependentKey, Effects, Listener, Runner, RunnerSet, ScaleSet
 from arcfsm.domain.world import World
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Grows with every change of a state's fields or meaning."""
 
 

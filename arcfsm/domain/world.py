@@ -142,6 +142,7 @@ class World(Knowledge):
         if not after.present and after.state == "gone" and after.pod is None:
             self._close(journaled.stream)
             self._runners_of.release(uid)
+            self.departures.pop(uid, None)
             del self.runners[uid]
         return _transition(journaled, before, after)
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from arcfsm.domain import phases
 from arcfsm.domain.events.decision import Outcome
 from arcfsm.domain.intents import delete_key, registration_key, removal_key
-from arcfsm.domain.kinds import AggregateKind, Kind, StreamId
+from arcfsm.domain.kinds import AggregateKind, Kind, stream_of
+from arcfsm.domain.knowledge import Departure
 from arcfsm.domain.rules.rule import Look
 from arcfsm.domain.states import Attempt, Effects, Runner, RunnerSet
 from arcfsm.domain.world import World
 
 _GONE = frozenset({Outcome.OK, Outcome.NOT_FOUND})
+# Looking a member up on its enumeration costs more than all else that is done for one runner.
+_RUNNER: Final = AggregateKind.RUNNER
+_STAYS: Final = Departure.STAYS
+_OWED: Final = Departure.OWED
+_UNDER_WAY: Final = Departure.UNDER_WAY
+_TAKEN: Final = Departure.TAKEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +31,10 @@ class Buckets:
     """Somebody deleted them, whatever their phase."""
     leaving: tuple[Runner, ...]
     """We are deleting them, or the service has released them for us: they count as deleting from then on (H11)."""
+    owed: tuple[Runner, ...]
+    """Those of them whose deletion is still to be asked for."""
+    under_way: int
+    """How many of them are being asked to be deleted just now."""
     pending: tuple[Runner, ...]
     running: tuple[Runner, ...]
     finished: tuple[Runner, ...]
@@ -62,6 +74,8 @@ def sort_runners(look: Look[RunnerSet]) -> Buckets:
     subject, world = look.subject, look.world
     deleting: list[Runner] = []
     leaving: list[Runner] = []
+    owed: list[Runner] = []
+    under_way = 0
     by_phase: dict[str, list[Runner]] = {}
     latest = 0
     for runner in world.runners_of(subject.uid):
@@ -69,8 +83,11 @@ def sort_runners(look: Look[RunnerSet]) -> Buckets:
             latest = runner.patch_id
         if runner.deletion_requested_at is not None:
             deleting.append(runner)
-        elif runner.parting and is_leaving(world, runner):
+        elif runner.parting and (way := departure(world, runner)) is not _STAYS:
             leaving.append(runner)
+            if way is _OWED:
+                owed.append(runner)
+            under_way += way is _UNDER_WAY
         else:
             by_phase.setdefault(runner.phase, []).append(runner)
     running = by_phase.pop(phases.RUNNING, ())
@@ -83,6 +100,8 @@ def sort_runners(look: Look[RunnerSet]) -> Buckets:
     return Buckets(
         deleting=tuple(deleting),
         leaving=tuple(leaving),
+        owed=tuple(owed),
+        under_way=under_way,
         pending=tuple(pending),
         running=tuple(running),
         finished=tuple(finished),
@@ -94,12 +113,32 @@ def sort_runners(look: Look[RunnerSet]) -> Buckets:
     )
 
 
+def departure(world: World, runner: Runner) -> Departure:
+    """Return how far a runner is on its way out.
+
+    Every answer about one runner of a set makes the set look at all of them, so what is known of the others is kept
+    for as long as neither they nor their effects change.
+    """
+    effects = world.effects.get(stream_of(_RUNNER, runner.uid))
+    known = world.departures.get(runner.uid)
+    if known is not None and known[0] is runner and known[1] is effects:
+        return known[2]
+    way = _STAYS if effects is None else _departure(effects, runner)
+    world.departures[runner.uid] = (runner, effects, way)
+    return way
+
+
+def _departure(effects: Effects, runner: Runner) -> Departure:
+    if is_being_deleted(effects, runner):
+        return _UNDER_WAY
+    if is_deleted(effects, runner):
+        return _TAKEN
+    return _OWED if is_released(effects, runner) else _STAYS
+
+
 def is_leaving(world: World, runner: Runner) -> bool:
     """Whether nothing can keep this runner any more: its deletion is under way, or the service let it go."""
-    effects = _effects(world, runner)
-    if effects is None:
-        return False
-    return is_deleted(effects, runner) or is_being_deleted(effects, runner) or is_released(effects, runner)
+    return departure(world, runner) is not _STAYS
 
 
 def is_deleted(effects: Effects, runner: Runner) -> bool:
@@ -134,10 +173,6 @@ def recorded_id(effects: Effects, runner: Runner) -> int:
     registration = effects.attempt(registration_key(runner.namespace, runner.name))
     told = registration.answer.get("runner_id", 0) if registration is not None else 0
     return told if isinstance(told, int) else 0
-
-
-def _effects(world: World, runner: Runner) -> Effects | None:
-    return world.effects.get(StreamId(AggregateKind.RUNNER, runner.uid))
 
 
 def _delete_key(runner: Runner) -> str:

@@ -14,24 +14,25 @@ part of the runner's state, so that a clean-up takes several looks and survives 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from arcfsm.domain import keys, phases
 from arcfsm.domain.events.decision import Outcome
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.intents import CallService, Intent, ServiceCall, removal_key
-from arcfsm.domain.kinds import AggregateKind, StreamId
+from arcfsm.domain.kinds import AggregateKind
+from arcfsm.domain.kinds import stream_of as _stream_of
 from arcfsm.domain.rules.gate import retry_at
 from arcfsm.domain.rules.rule import Answer, Look, rule
 from arcfsm.domain.rules.runner_buckets import (
-    is_being_deleted,
-    is_deleted,
-    is_released,
     recorded_id,
     removal_attempt,
     sort_runners,
 )
 from arcfsm.domain.rules.writes import delete, drop_finalizer, stream_of
 from arcfsm.domain.states import Effects, Runner, RunnerSet
+
+_RUNNER: Final = AggregateKind.RUNNER
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ def clean(look: Look[RunnerSet], *, revision: int | None = None) -> Cleaning:
     """
     buckets = look.once(sort_runners)
     cleaning = Cleaning(births=buckets.births)
-    cleaning.leaving = sum(1 for runner in buckets.leaving if not is_deleted(_effects(look, runner), runner))
+    cleaning.leaving = len(buckets.owed) + buckets.under_way
     cleaning.going = len(buckets.deleting) + len(buckets.leaving) - cleaning.leaving
     refused = [
         runner
@@ -158,14 +159,12 @@ def let_idle_go(look: Look[RunnerSet], count: int) -> Cleaning:
 @rule("S-remove", "a registered runner is deleted only after the service let it go; then its deletion is finished")
 def finish_removals(look: Look[RunnerSet]) -> Answer | None:
     """Delete what the service has released, in every case: a released runner gets no job and would hold a slot."""
-    for runner in look.once(sort_runners).leaving:
-        effects = _effects(look, runner)
-        if is_being_deleted(effects, runner):
-            look.awaiting = True
-        elif is_released(effects, runner) and not is_deleted(effects, runner):
-            if runner.has_registration_finalizer:
-                look.carry(drop_finalizer(look, runner, keys.REGISTRATION_FINALIZER))
-            look.carry(delete(runner))
+    buckets = look.once(sort_runners)
+    look.awaiting = look.awaiting or buckets.under_way > 0
+    for runner in buckets.owed:
+        if runner.has_registration_finalizer:
+            look.carry(drop_finalizer(look, runner, keys.REGISTRATION_FINALIZER))
+        look.carry(delete(runner))
     return None
 
 
@@ -242,7 +241,7 @@ def _failing(look: Look[RunnerSet], runner: Runner) -> bool:
 
 
 def _effects(look: Look[RunnerSet], runner: Runner) -> Effects:
-    return look.world.effects_of(StreamId(AggregateKind.RUNNER, runner.uid))
+    return look.world.effects_of(_stream_of(_RUNNER, runner.uid))
 
 
 def _earlier(one: Instant | None, other: Instant) -> Instant:
