@@ -24,7 +24,8 @@ from arcfsm.domain.instant import SECOND
 CONNECT_S: Final = 10.0
 CONNECTIONS: Final = 16
 """Requests at the same time, per client; further ones wait for their turn within their deadline."""
-KEPT_IDLE: Final = 4
+KEPT_IDLE: Final = 2
+"""Connections that wait for the next request, per client: of some hundred clients, each keeps file descriptors."""
 IDLE_S: Final = 60.0
 ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024
 """The largest answers hold one scale set."""

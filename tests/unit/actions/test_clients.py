@@ -10,7 +10,7 @@ import pytest
 from arcfsm.actions import ActionsClients
 from arcfsm.domain.client_identity import ClientIdentity
 from arcfsm.domain.exchange import FailureKind, ServiceFailure
-from arcfsm.domain.instant import MILLISECOND, SECOND
+from arcfsm.domain.instant import HOUR, MILLISECOND, SECOND
 from arcfsm.domain.manifests.credentials import TokenCredentials
 from arcfsm.sim.kernel import Kernel
 from tests.unit.actions.scripted import Scripted, access, listing, proxied, refused, run
@@ -98,8 +98,9 @@ def test_a_client_that_cannot_be_made_is_not_kept():
 class Slow(Scripted):
     """Every answer takes a while."""
 
-    def __init__(self, pause, *answers, **login):
+    def __init__(self, pause, *answers, admin_lifetime=HOUR, **login):
         super().__init__(*answers, **login)
+        self.admin_lifetime = admin_lifetime
         self._pause = pause
 
     async def send(self, request):
@@ -143,6 +144,13 @@ async def outcome(service, ended):
 @pytest.mark.parametrize("runs", [on_kernel, on_asyncio])
 def test_many_calls_at_once_log_in_once(runs):
     world, ended = runs(CALLERS)
+    assert ended == [None] * CALLERS
+    assert world.logins == ["registration-token", "runner-registration"]
+
+
+@pytest.mark.parametrize("runs", [on_kernel, on_asyncio])
+def test_many_calls_at_once_log_in_once_even_where_the_clock_is_far_ahead(runs):
+    world, ended = runs(CALLERS, admin_lifetime=-HOUR)
     assert ended == [None] * CALLERS
     assert world.logins == ["registration-token", "runner-registration"]
 

@@ -120,6 +120,10 @@ def test_no_known_secret_survives_in_a_line(secret, before, after):
     assert line == " ".join(line.split())
 
 
+def test_a_secret_is_known_in_its_escaped_form_too():
+    assert one_line("u=a%2Fb%40c", ["a/b@c"]) == "u=[redacted]"
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
