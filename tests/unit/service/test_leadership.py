@@ -166,6 +166,15 @@ class TestElection:
         made.run(30)
         assert len(made.processes[0].requests) == requests, "who released stands no more"
 
+    def test_a_leader_that_releases_leads_no_more_though_the_server_does_not_know(self):
+        made = self.led_by(0)
+        made.processes[0].lost = 1.0
+        made.processes[0].spawn(made.candidates[0].release())
+        made.run(0.1)
+        assert made.leaders() == []
+        assert made.told[-1][1:] == ("p0", False)
+        assert made.until(lambda: made.leaders() == [1]) > 9
+
     def test_release_while_a_renewal_is_under_way(self):
         made = self.led_by(0)
         made.processes[0].latency = 1 * SECOND
