@@ -34,7 +34,7 @@ def reason(error: BaseException) -> str:
     if isinstance(error, (exceptions.ReadTimeoutError, TimeoutError)):
         return "no answer in time"
     if isinstance(inner, ssl.SSLCertVerificationError):
-        return f"the server's certificate is not trusted: {inner.verify_message}"
+        return f"the server's certificate is not trusted: {one_line(getattr(inner, 'verify_message', inner))}"
     if isinstance(inner, ssl.SSLError) or isinstance(error, exceptions.SSLError):
         return f"TLS: {_system(inner)}"
     if isinstance(error, (exceptions.ProtocolError, OSError)):
@@ -55,8 +55,10 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _system(error: BaseException) -> str:
-    if isinstance(error, ssl.SSLError) and error.reason:
-        return error.reason.replace("_", " ").lower()
+    # One that Python raised itself has no reason of the library's.
+    told = getattr(error, "reason", None) if isinstance(error, ssl.SSLError) else None
+    if isinstance(told, str):
+        return told.replace("_", " ").lower()
     if isinstance(error, OSError) and error.strerror:
         return redact_text(error.strerror)[:LINE_MAX]
     return one_line(error)
