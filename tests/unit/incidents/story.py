@@ -187,7 +187,7 @@ class Story:
             for one in listed:
                 self._tell("MODIFIED" if key_of(one) in self.cluster.objects else "ADDED", one)
         self.cluster.unseen.clear()
-        self.translator.restart_versions()
+        self.translator.restart_versions(self.world)
         self._turn(self._list())
 
     def _hear(self, event: Event) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import pytest
 
 from arcfsm.domain.instant import SECOND
-from tests.unit.incidents.case import CASES, read_cases
+from tests.unit.incidents.case import CASES, Case, read_cases
+from tests.unit.incidents.more import MORE
 from tests.unit.incidents.phrases import UnknownPhrase, holds
 from tests.unit.incidents.story import Story
 
@@ -21,6 +22,16 @@ missing = pytest.mark.skipif(not ALL, reason="the incident cases live beside the
 @pytest.mark.parametrize("latency", [0, 2 * SECOND], ids=["at-once", "slow"])
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
 def test_incident(case, latency):
+    check(case, latency)
+
+
+@pytest.mark.parametrize("latency", [0, 2 * SECOND], ids=["at-once", "slow"])
+@pytest.mark.parametrize("case", MORE, ids=lambda case: case.id)
+def test_further_incident(case, latency):
+    check(case, latency)
+
+
+def check(case: Case, latency: int) -> None:
     story = Story(case, latency=latency).run()
     broken = [f"expected: {phrase}" for phrase in case.expect if not holds(story, phrase)]
     broken += [f"forbidden: {phrase}" for phrase in case.forbid if holds(story, phrase)]
