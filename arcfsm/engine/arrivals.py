@@ -20,9 +20,8 @@ from arcfsm.domain.observation import Change, Observation, RefusedError, Scope, 
 from arcfsm.domain.turn import Arrival
 from arcfsm.domain.world import World
 from arcfsm.engine.feeds import RUNNER_PODS
-from arcfsm.engine.inbox import Item, Listing, Progress, Seen, Settlement, Trouble
+from arcfsm.engine.inbox import COUNTS_ANEW, Item, Listing, Progress, Seen, Settlement, Trouble
 
-RESTORED: Final = "the API server counts resourceVersions anew: its store was restored"
 AWAY: Final = "nobody looked while the controller was away"
 
 
@@ -39,6 +38,9 @@ class Arrivals:
         """Feeds that were listed, or said why they can't be, since this process started."""
         self.troubles: dict[str, str] = {}
         """Feeds that can't be read now, and why."""
+        self.restored = False
+        """The API server counts anew, as one feed found out: all others have to be read again, too."""
+        self._to_read_again: set[str] = set()
 
     def of(self, item: Item) -> Iterator[Arrival]:
         """Yield the arrivals of one item."""
@@ -60,6 +62,11 @@ class Arrivals:
             self._reached(item.feed, text_at(item.object, "metadata", "resourceVersion"))
             self._heard[item.feed] = item.at
 
+    @property
+    def newest_version(self) -> int:
+        """The newest resourceVersion that any feed told of; 0 where they are no numbers."""
+        return max((int(version) for version in self.resume_points.values() if version.isdigit()), default=0)
+
     def _observe(self, change: Change, item: Seen, *, listed: bool) -> Iterator[Arrival]:
         seen = Observation(change=change, object=item.object, source=item.source, at=item.at, listed=listed)
         try:
@@ -72,9 +79,13 @@ class Arrivals:
     def _listing(self, item: Listing) -> Iterator[Arrival]:
         known = self.resume_points.get(item.feed, "")
         restored = known.isdigit() and item.version.isdigit() and int(item.version) < int(known)
-        if restored:
+        expected = item.feed in self._to_read_again
+        self._to_read_again.discard(item.feed)
+        if (restored or item.reason == COUNTS_ANEW) and not expected:
             self._translator.restart_versions(self._world)
-        reason = RESTORED if restored else item.reason
+            self._to_read_again = set(self.resume_points) - {item.feed}
+            self.restored = True
+        reason = COUNTS_ANEW if restored and not item.reason else item.reason
         scopes = self._scopes(item)
         listed = {text_at(obj, "metadata", "uid") for obj in item.items}
         if item.kind is Kind.POD and item.feed.endswith(RUNNER_PODS):

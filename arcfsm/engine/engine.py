@@ -30,7 +30,7 @@ from arcfsm.engine.effects.dispatcher import Dispatcher
 from arcfsm.engine.effects.surroundings import Concealment, Surroundings, Vault
 from arcfsm.engine.effects.work import Work, work_of
 from arcfsm.engine.feeds import Homes, goes_on, homes_known, homes_listed
-from arcfsm.engine.inbox import Inbox, Item, Listing, Trouble
+from arcfsm.engine.inbox import RESTORED, Inbox, Item, Listing, Trouble
 from arcfsm.engine.plan import EnginePlan, Mode
 from arcfsm.engine.ports import ActionsPort, Alarm, ClusterPort, Runtime
 from arcfsm.engine.reflector import Feed, Reflector
@@ -232,6 +232,10 @@ class Engine:
         documents.stored(
             (name for journaled in turn.events for name in journaled.event.documents()), keep_max=DOCUMENTS_KEPT
         )
+        if self._arrivals.restored:
+            self._arrivals.restored = False
+            for reflector in self._reflectors.values():
+                reflector.read_again(RESTORED)
         if self.ready and any(journaled.stream.kind is _SCALE_SET for journaled in turn.events):
             self._follow_around(homes_known(self._world))
         if self._world.head - self._snapshot_at >= SNAPSHOT_EVERY:

@@ -15,6 +15,10 @@ from arcfsm.domain.jsonvalue import JsonObject
 from arcfsm.domain.kinds import Kind
 from arcfsm.domain.observation import Change
 
+COUNTS_ANEW: Final = "the API server counts resourceVersions anew: its store was restored"
+"""Why a feed is read again that found this out."""
+RESTORED: Final = "another feed found that the API server's store was restored"
+"""Why all others are, too."""
 ROOM: Final = 5_000
 """Items that may wait. Readers of watches pause beyond that; outcomes and errands of our own always get in."""
 

@@ -16,8 +16,8 @@ from arcfsm.domain.instant import MILLISECOND, MINUTE, SECOND, Span
 from arcfsm.domain.jsonvalue import JsonObject, object_at, objects_at, text_at
 from arcfsm.domain.kinds import RESOURCES, Kind
 from arcfsm.domain.observation import Change
-from arcfsm.engine.inbox import Inbox, Listing, Progress, Seen, Trouble
-from arcfsm.engine.ports import ClusterPort, Runtime
+from arcfsm.engine.inbox import COUNTS_ANEW, Inbox, Listing, Progress, Seen, Trouble
+from arcfsm.engine.ports import ClusterPort, Runtime, WatchStream
 
 PAGE: Final = 500
 """Items asked for at once in a list."""
@@ -69,12 +69,21 @@ class Reflector:
         self._failures = 0
         self._trouble = ""
         self._stopped = False
+        self._stream: WatchStream | None = None
         self._cut_off = version != ""
         """The latest watch ended sooner than a server ends one, or was another process's."""
 
     def stop(self) -> None:
         """Follow no longer."""
         self._stopped = True
+        if self._stream is not None:
+            self._stream.close()
+
+    def read_again(self, reason: str) -> None:
+        """List again, whatever was read so far."""
+        self._version, self._reason = "", reason
+        if self._stream is not None:
+            self._stream.close()
 
     async def run(self) -> None:
         """Follow the feed until stopped."""
@@ -140,13 +149,15 @@ class Reflector:
             self._complain("watch", stream)
             return False
         heard = False
+        self._stream = stream
         try:
-            while not self._stopped and (line := await stream.next()) is not None:
+            while not self._stopped and (line := await stream.next()) is not None and self._version:
                 if not self._take(line):
                     break
                 heard = True
                 await self._room()
         finally:
+            self._stream = None
             stream.close()
         self._cut_off = self._runtime.now() - opened_at < LASTS
         if heard:
@@ -168,7 +179,7 @@ class Reflector:
         self._cut_off = False
         version = text_at(reply.body, "metadata", "resourceVersion")
         if version.isdigit() and self._version.isdigit() and int(version) < int(self._version):
-            self._version = ""
+            self._version, self._reason = "", COUNTS_ANEW
         return self._version != ""
 
     def _take(self, line: JsonObject) -> bool:
