@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from arcfsm.audit import timeline
 from arcfsm.audit.agreement import Agreement, Comparison
@@ -20,6 +15,7 @@ from arcfsm.audit.stalls import Stall
 from arcfsm.audit.timeline import Window, names_of
 from arcfsm.cli.options import DEFAULT_JOURNAL, JournalOption, ScaleSetOption, SinceOption, UntilOption, parse_time
 from arcfsm.cli.output import RowFormat, print_blocks, print_rows
+from arcfsm.cli.progress import long_work
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.instant import Instant, format_span
 from arcfsm.domain.kinds import AggregateKind
@@ -81,7 +77,7 @@ def decisions_command(
             columns = ("seq", "at", "object", "rule", "verdict", "reason")
             print_rows(rows, columns, output, nothing="no decisions there")
             return
-        with _progress(opened, "comparing advice and deeds") as progress:
+        with long_work("comparing advice and deeds", opened.head.seq) as progress:
             found = compare_advice(World(Documents(opened.document)), opened.events(), progress=progress)
         rows = _diverging(opened, found, window)
     nothing = "the recorded controller did what arcfsm advises, as far as can be seen"
@@ -132,7 +128,7 @@ def stalls_command(
         window = _window(opened, scale_set, since, until)
         world = _before(opened, window)
         events = opened.events(from_seq=world.head + 1)
-        with _progress(opened, "looking for stalls") as progress:
+        with long_work("looking for stalls", opened.head.seq) as progress:
             found, now = find_stalls(world, events, until=window.until, progress=progress, past=Past(opened))
         wanted = [stall for stall in found if _within(opened, stall, window)]
     rows = [_stall(stall, now) for stall in wanted]
@@ -218,10 +214,3 @@ def _stall(stall: Stall, now: Instant) -> dict[str, Any]:
         "resolves": stall.resolves,
         "evidence": list(stall.evidence),
     }
-
-
-@contextmanager
-def _progress(journal: Journal, title: str) -> Iterator[Callable[[int], None]]:
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(title, total=journal.head.seq or None)
-        yield lambda seq: bar.update(task, completed=seq)

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Final
+from collections.abc import Callable
+from typing import Annotated
 
 import orjson
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from sqlalchemy import func, select
 
 from arcfsm.cli.options import DEFAULT_JOURNAL, JournalOption
+from arcfsm.cli.progress import long_work
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.envelope import JournaledEvent
 from arcfsm.domain.instant import format_instant
 from arcfsm.domain.world import Transition, World
 from arcfsm.journal import Journal, verify
 from arcfsm.journal.codec import encode
-from arcfsm.journal.migration import schema_of
 from arcfsm.journal.projection import Fold
+from arcfsm.journal.schema import schema_of
 from arcfsm.journal.tables import DECISIONS, DOCUMENTS, EVENTS, GAPS, OBJECTS, SNAPSHOTS, TRANSITIONS
 from arcfsm.replay.fold import folded, keep_snapshot
 
 journal_app = typer.Typer(no_args_is_help=True, help="Make, upgrade, check and read a journal.", rich_markup_mode=None)
-_STEP: Final = 10_000
-"""Events between two looks at the progress."""
 
 
 @journal_app.command("init")
@@ -56,7 +51,7 @@ def upgrade(
             typer.echo(f"{opened.where} went from {f'schema {before}' if before else 'nothing'} to schema {after}")
         if rebuild:
             head = opened.head
-            with _progress("rebuilding", head.seq) as step:
+            with long_work("rebuilding", head.seq) as step:
                 opened.rebuild_projections(_folding(opened, step))
             typer.echo(f"made the read models anew from {head.seq} events")
 
@@ -81,11 +76,11 @@ def verify_command(
         raise typer.BadParameter("a hash has 64 hexadecimal digits; `arcfsm journal verify` prints it as the head")
     with Journal.open(journal, read_only=True) as opened:
         head = opened.head
-        with _progress("verifying", head.seq) as step:
+        with long_work("verifying", head.seq) as step:
             found = verify(opened, expect=expect, progress=step)
         difference = ""
         if found.sound and projections:
-            with _progress("comparing", head.seq) as step:
+            with long_work("comparing", head.seq) as step:
                 difference = opened.projection_difference(_folding(opened, step))
     if not found.sound:
         place = f" (first bad seq: {found.bad_seq})" if found.bad_seq is not None else ""
@@ -101,19 +96,10 @@ def _folding(opened: Journal, step: Callable[[int], None]) -> Fold:
     world = World(Documents(opened.document))
 
     def fold(journaled: JournaledEvent) -> Transition | None:
-        if journaled.seq % _STEP == 0:
-            step(journaled.seq)
+        step(journaled.seq)
         return world.apply(journaled)
 
     return fold
-
-
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show how far a long work is, where there is a terminal to show it on."""
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(what, total=total or None)
-        yield lambda seq: progress.update(task, completed=seq)
 
 
 @journal_app.command("stats")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
-from rich.progress import Progress
 
 from arcfsm.cli.options import DEFAULT_JOURNAL, JournalOption
 from arcfsm.cli.output import RowFormat, print_rows
+from arcfsm.cli.progress import long_work
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.events.decision import Decided
 from arcfsm.domain.settings import ControllerSettings
@@ -53,14 +51,9 @@ def replay_command(
         if changes:
             world.settings = altered(world.settings, changes)
         head = opened.head.seq
-        with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-            task = bar.add_task("deciding again", total=min(head, to_seq or head) or None)
-            found = rederive(
-                world,
-                opened.events(from_seq=start, to_seq=to_seq),
-                what_if=changes,
-                progress=lambda seq: bar.update(task, completed=seq),
-            )
+        with long_work("deciding again", min(head, to_seq or head)) as progress:
+            events = opened.events(from_seq=start, to_seq=to_seq)
+            found = rederive(world, events, what_if=changes, progress=progress)
         rows = [_row(world, difference) for difference in found.differences]
     compared = f"{found.decisions} decisions over {found.events} events"
     if output is not RowFormat.TABLE or rows:

@@ -10,10 +10,9 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, text
 
-from arcfsm.journal.database import READS, open_engine, parse_url, shown
-from arcfsm.journal.errors import JournalMissingError, JournalOutdatedError, JournalTooNewError, mapped
+from arcfsm.journal.schema import too_new
 
 LOCK: Final = 0x617263_6D6967
 """PostgreSQL advisory lock of whoever migrates: the letters `arcmig`."""
@@ -32,20 +31,15 @@ def _config(connection: Connection | None = None) -> Config:
     return config
 
 
-def upgrade(engine: Engine, where: str, revision: str = "head") -> None:
+def upgrade(engine: Engine, where: str) -> None:
     """Bring the database up to date. Safe to call from several processes at once. Raises JournalTooNewError."""
-    scripts = ScriptDirectory.from_config(_config())
-    with engine.execution_options(**{READS: True}).connect() as connection:
-        found = MigrationContext.configure(connection).get_current_revision()
-    if found == scripts.get_current_head() and revision == "head":
-        return
     with engine.begin() as connection:
         _lock(connection)
         # Another process may have done it while we waited for the lock.
         found = MigrationContext.configure(connection).get_current_revision()
-        if found is not None and not _knows(scripts, found):
-            raise _too_new(where, found, scripts)
-        command.upgrade(_config(connection), revision)
+        if found is not None and not knows(found):
+            raise too_new(where, found)
+        command.upgrade(_config(connection), "head")
 
 
 def downgrade(engine: Engine, revision: str) -> None:
@@ -55,30 +49,12 @@ def downgrade(engine: Engine, revision: str) -> None:
         command.downgrade(_config(connection), revision)
 
 
-def require_current(engine: Engine, where: str) -> None:
-    """Check that the journal has this program's schema. Raises JournalMissing-, Outdated- or TooNewError."""
-    scripts = ScriptDirectory.from_config(_config())
-    with engine.execution_options(**{READS: True}).connect() as connection:
-        if not inspect(connection).has_table("events"):
-            raise JournalMissingError(f"journal {where}: there is no journal in it; run `arcfsm journal init`")
-        found = MigrationContext.configure(connection).get_current_revision()
-    if found == scripts.get_current_head():
-        return
-    if found is None or _knows(scripts, found):
-        raise JournalOutdatedError(f"journal {where} has schema {found}; run `arcfsm journal upgrade`")
-    raise _too_new(where, found, scripts)
-
-
-def _knows(scripts: ScriptDirectory, revision: str) -> bool:
+def knows(revision: str) -> bool:
+    """Return whether there is a migration to this schema."""
     try:
-        return scripts.get_revision(revision) is not None
+        return ScriptDirectory.from_config(_config()).get_revision(revision) is not None
     except CommandError:
         return False
-
-
-def _too_new(where: str, found: str, scripts: ScriptDirectory) -> JournalTooNewError:
-    newest = scripts.get_current_head()
-    return JournalTooNewError(f"journal {where} has schema {found}, this program knows up to {newest}; use a newer one")
 
 
 def _lock(connection: Connection) -> None:
@@ -87,17 +63,3 @@ def _lock(connection: Connection) -> None:
         # A change of a long journal may take its time, and so may whoever does it before us.
         connection.execute(text("SET LOCAL statement_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
-
-
-def schema_of(url: str) -> str:
-    """Return the schema number that a journal has; "" where there is none."""
-    where = shown(parse_url(url))
-    with mapped(where):
-        try:
-            engine = open_engine(url, create=False, read_only=True)
-        except JournalMissingError:
-            return ""
-        with engine.connect() as connection:
-            found = MigrationContext.configure(connection).get_current_revision()
-        engine.dispose()
-    return found or ""

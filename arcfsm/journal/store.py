@@ -23,9 +23,9 @@ from arcfsm.journal.chain import GENESIS, HASHED, chained
 from arcfsm.journal.contents import Shelf
 from arcfsm.journal.database import READS, open_engine, parse_url, shown
 from arcfsm.journal.errors import DeposedError, JournalConflictError, JournalDamagedError, JournalReadOnlyError, mapped
-from arcfsm.journal.migration import require_current, upgrade
 from arcfsm.journal.projection import Fold, first_difference, project, rebuild
 from arcfsm.journal.rows import from_row, to_row
+from arcfsm.journal.schema import bring_up_to_date, require_current
 from arcfsm.journal.tables import EVENTS, METADATA, RESUME_POINTS, SNAPSHOTS, WRITERS
 
 PAGE: Final = 2_000
@@ -77,7 +77,7 @@ class Journal:
         try:
             with mapped(where):
                 if create:
-                    upgrade(engine, where)
+                    bring_up_to_date(engine, where)
                 require_current(engine, where)
         except BaseException:
             opened.close()

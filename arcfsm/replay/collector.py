@@ -1,8 +1,8 @@
-"""The garbage collector while an import runs.
+"""The garbage collector while a journal is made or read through.
 
-Every line is hundreds of small containers that die with it, and what an import keeps (documents, states) has no cycles.
-The default thresholds were made for other programs: they look through everything kept again and again, which doubled
-the time of an import when it was measured.
+Every line or event is hundreds of small containers that die with it, and what is kept (documents, states) has no
+cycles. The default thresholds were made for other programs: they look through everything kept again and again, which
+doubled the time of an import when it was measured.
 """
 
 from __future__ import annotations

@@ -11,8 +11,10 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from arcfsm.domain.envelope import JournaledEvent
+from arcfsm.domain.events import types_of
 from arcfsm.domain.events.controller import SettingsDeclared
 from arcfsm.domain.events.decision import Decided
+from arcfsm.domain.events.runner import RunnerFacts
 from arcfsm.domain.instant import Instant
 from arcfsm.domain.kinds import AggregateKind, StreamId
 from arcfsm.domain.rules import decide
@@ -21,6 +23,7 @@ from arcfsm.domain.turn import Touched
 from arcfsm.domain.world import World
 
 _RUNNER: Final = AggregateKind.RUNNER
+_BORN: Final = types_of(RunnerFacts)
 
 
 class Difference(NamedTuple):
@@ -89,8 +92,8 @@ def _compare(
         if kind is Decided:
             recorded[journaled.stream] = journaled
             continue
-        if journaled.stream.kind is not _RUNNER:
-            # Rules read what the others refer to; what a runner carries is compared by digest.
+        if kind in _BORN or journaled.stream.kind is not _RUNNER:
+            # Rules read what these refer to; what a runner that is there carries is compared by digest.
             world.documents.expect(journaled.event.documents())
         touched.apply(world, journaled)
         if what_if and kind is SettingsDeclared:

@@ -23,7 +23,8 @@ from arcfsm.journal import (
     JournalReadOnlyError,
     verify,
 )
-from arcfsm.journal.migration import downgrade, schema_of
+from arcfsm.journal.migration import downgrade
+from arcfsm.journal.schema import schema_of
 from arcfsm.journal.tables import GAPS, OBJECTS, TRANSITIONS
 from tests.journal.writer import Writer
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from arcfsm.domain.envelope import Source
 from arcfsm.domain.events.controller import GapDetected
@@ -16,7 +17,8 @@ from arcfsm.domain.events.runner import RunnerPhaseChanged
 from arcfsm.domain.kinds import CONTROLLER_STREAM, AggregateKind, StreamId
 from arcfsm.domain.turn import Arrival
 from arcfsm.journal import Journal, JournalOutdatedError, verify
-from arcfsm.journal.migration import downgrade
+from arcfsm.journal.migration import downgrade, migrations_folder
+from arcfsm.journal.schema import SCHEMA
 from arcfsm.journal.tables import METADATA
 from tests.journal.writer import Writer
 
@@ -108,3 +110,7 @@ def test_the_sql_in_the_documentation_runs(journal):
     assert len(shared) >= 4
     for statement in shared:
         asked(journal, statement)
+
+
+def test_the_program_names_the_newest_migration():
+    assert ScriptDirectory(str(migrations_folder())).get_current_head() == SCHEMA

@@ -18,7 +18,8 @@ from arcfsm.domain.jsonvalue import Digest
 class DomainEvent(BaseModel):
     """A fact. Subclasses that are facts themselves set `abstract=False` by simply being leaves; see `register`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Most programs that read a journal meet few of the classes: validators are built when they are first asked for.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     schema_number: ClassVar[int] = 1
     stored_whole: ClassVar[bool] = False
