@@ -15,10 +15,11 @@ from arcfsm.domain.exchange import Reply
 from arcfsm.domain.instant import MILLISECOND, SECOND, Span
 from arcfsm.domain.intents import CreateObject, CreateRunners, DeleteLabelled, DeleteObject, PatchObject, ReadObject
 from arcfsm.domain.jsonvalue import Json, JsonObject, object_at, objects_at, text_at
-from arcfsm.domain.kinds import RESOURCES, Kind
+from arcfsm.domain.kinds import AGGREGATE_OF, RESOURCES, Kind
 from arcfsm.domain.manifests import named
 from arcfsm.domain.names import runner_name
 from arcfsm.domain.observation import Change
+from arcfsm.domain.pruning import PRUNED, pruned_fields
 from arcfsm.engine.effects.outcomes import Result, already_exists, of_reply, unknown
 from arcfsm.engine.effects.surroundings import Surroundings
 from arcfsm.engine.effects.work import Work
@@ -55,7 +56,7 @@ async def _create(near: Surroundings, kind: Kind, namespace: str, manifest: Json
             return Result(Outcome.OK, found.status, "made by a try without an answer", objects=_seen(found))
         reply = await near.cluster.create(RESOURCES[kind], namespace, manifest)
     if not already_exists(reply):
-        return _with_object(near, reply, Change.ADDED)
+        return _telling_of_loss(_with_object(near, reply, Change.ADDED), kind, manifest, reply.body)
     found = await near.cluster.get(RESOURCES[kind], namespace, name)
     if not found.ok:
         return of_reply(reply, near.concealment.clean)
@@ -81,7 +82,7 @@ async def patch(near: Surroundings, intent: PatchObject, lock: str, adds_nothing
         )
         result = _with_object(near, reply, Change.MODIFIED)
         if result.outcome is not Outcome.CONFLICT or not lock:
-            return result
+            return _telling_of_loss(result, intent.kind, body, reply.body)
         found = await near.cluster.get(RESOURCES[intent.kind], intent.namespace, intent.name)
         if found.status == 404:
             return of_reply(found, near.concealment.clean)
@@ -143,6 +144,12 @@ async def delete_labelled(near: Surroundings, intent: DeleteLabelled) -> Result:
 def _with_object(near: Surroundings, reply: Reply, change: Change) -> Result:
     result = of_reply(reply, near.concealment.clean)
     return replace(result, objects=((change, reply.body),)) if reply.ok else result
+
+
+def _telling_of_loss(result: Result, kind: Kind, written: JsonObject, returned: JsonObject) -> Result:
+    """Return the result with the fields that an installed CRD did not keep (H34)."""
+    dropped = pruned_fields(written, returned) if result.outcome is Outcome.OK and kind in AGGREGATE_OF else ()
+    return replace(result, answer={**result.answer, PRUNED: ",".join(dropped)}) if dropped else result
 
 
 def _seen(found: Reply) -> tuple[tuple[Change, JsonObject], ...]:
