@@ -2,8 +2,9 @@
 
 The main figure is what the engine does: one turn and one transaction for every 100 lines of a watch, each line decoded
 and translated as the turn folds it. The import beside it makes every line a turn of its own, so rules look more often.
-The input is the bundled sample, told again and again as other scale sets. Every figure is the best of some rounds, the
-rest is the machine; only the ratios within one run compare.
+The input is the bundled sample, told again and again as other scale sets, which asks most of the rules; and, where the
+recordings are at hand, runners of one scale set that live and end, which is what most of a journal consists of. Every
+figure is the best of some rounds, the rest is the machine; only the ratios within one run compare.
 
     python tests/benchmarks/bench_path.py [SCALE_SETS]
 """
@@ -25,6 +26,7 @@ from typing import Any
 import orjson
 import psycopg
 import sqlalchemy
+from lives import RECORDED_LIVES, RECORDING, lives
 
 from arcfsm.cluster.redaction import redact_text
 from arcfsm.cluster.translator import ObjectTranslator
@@ -43,6 +45,9 @@ from arcfsm.samples import sample_path
 BATCH = 100
 ROUNDS = 3
 SCALE_SETS = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+LIVES = 100
+"""How often six lives of runners are told."""
+CHANGES = {change.value: change for change in Change}
 
 
 def retold(times: int) -> Iterator[bytes]:
@@ -125,9 +130,10 @@ class Live:
             at = parse_instant(word["received"])
             decoded = time.perf_counter()
             shares.decode += decoded - begun
-            if word["type"] not in Change.__members__:
+            change = CHANGES.get(word["type"])
+            if change is None:
                 continue
-            seen = Observation(change=Change(word["type"]), object=word["object"], source=Source.WATCH, at=at)
+            seen = Observation(change=change, object=word["object"], source=Source.WATCH, at=at)
             translation = self.translator.translate(self.world, seen)
             shares.translate += time.perf_counter() - decoded
             if translation.kind is not None:
@@ -252,10 +258,27 @@ def main() -> None:
         size = path.stat().st_size // len(lines)
         print(f"{SCALE_SETS} scale sets, {len(lines):,} lines of {size:,} bytes, batches of {BATCH}")
         files = itertools.count()
-        measure("SQLite FULL", lines, path, lambda: f"sqlite:///{folder / str(next(files))}", raw_sqlite)
+        in_file = lambda: f"sqlite:///{folder / str(next(files))}"  # noqa: E731  # a new one each time
+        measure("SQLite FULL", lines, path, in_file, raw_sqlite)
         with postgres(folder) as server:
             url = sqlalchemy.make_url(server).set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
             measure("PostgreSQL", lines, path, lambda: emptied(url), raw_postgres)
+        if RECORDING.exists():
+            told = folder / "lives.jsonl"
+            told.write_bytes(b"".join(lives(LIVES)))
+            lines = told.read_bytes().splitlines(keepends=True)
+            print(f"\n{LIVES * RECORDED_LIVES} runners that live and end in one scale set, {len(lines):,} lines")
+            measure("SQLite FULL", lines, told, in_file, raw_sqlite)
+            sizes(lines, told, in_file)
+
+
+def sizes(lines: Sequence[bytes], path: Path, fresh: Callable[[], str]) -> None:
+    """Print what a life takes on disk: events, documents, projections and indexes."""
+    live(lines, batched := fresh())
+    imported(path, single := fresh())
+    for name, url in ((f"a turn per {BATCH} lines", batched), ("import, a turn per line", single)):
+        with Journal.open(url, read_only=True) as journal:
+            print(f"  on disk, {name}: {journal.size_bytes() / (LIVES * RECORDED_LIVES):,.0f} bytes a runner's life")
 
 
 def measure(

@@ -1,6 +1,6 @@
 """Replay with decisions re-derived, beside raw reads of the same rows; and start and questions on a long journal.
 
-The journal is what the live path of bench_path writes, with turns of 100 lines, then lengthened to COUNT events by
+The journals are those of bench_path, with turns of 100 lines; one is lengthened to COUNT events by
 telling its events again as later ones of other objects. Every figure of replay is the best of some rounds; only the
 ratios within one run compare.
 
@@ -20,7 +20,8 @@ from uuid import UUID, uuid5
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bench_path import live, retold, timed
+from bench_path import LIVES, live, retold, timed
+from lives import RECORDING, lives
 
 from arcfsm.domain.documents import Documents
 from arcfsm.domain.instant import MINUTE, format_instant
@@ -150,7 +151,13 @@ def main() -> None:
         url = f"sqlite:///{Path(name) / 'journal.db'}"
         with patient_collector():
             live(b"".join(retold(SCALE_SETS)).splitlines(keepends=True), url)
+            print(f"{SCALE_SETS} scale sets")
             replay(url)
+            if RECORDING.exists():
+                other = f"sqlite:///{Path(name) / 'lives.db'}"
+                live(b"".join(lives(LIVES)).splitlines(keepends=True), other)
+                print("runners that live and end in one scale set")
+                replay(other)
             with Journal.open(url) as journal:
                 rows = [to_row(journaled) for journaled in journal.events()]
                 seconds, _ = timed(lambda: lengthen(journal, rows))

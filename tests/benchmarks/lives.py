@@ -13,7 +13,7 @@ from pathlib import Path
 from arcfsm.domain.instant import MINUTE, format_instant, parse_instant
 
 RECORDING = Path(__file__).parents[2].parent / "shared" / "recordings" / "scale-up-and-drain" / "watch.jsonl"
-LIVES = 6
+RECORDED_LIVES = 6
 """Runners that live in the recording."""
 WISHES = 7
 """Patch ids that it goes through."""

@@ -16,6 +16,9 @@ DONE: Final = frozenset({Outcome.OK, Outcome.NOT_FOUND, Outcome.ALREADY_EXISTS, 
 """Outcomes that are an answer. All others are failures, tried again after a wait."""
 TAKEN: Final = frozenset({Outcome.OK, Outcome.NOT_FOUND})
 """Outcomes after which a write leaves nothing to be done."""
+ATTEMPTS_MAX: Final = 256
+"""Ended intents that an aggregate remembers, the latest ones. Every wish of a listener is a key of its own: a set that
+serves for months would else carry all of them along, and every outcome would cost more than the one before."""
 
 
 def issue(effects: Effects, intent: Intent, decision: int, index: int, at: Instant) -> Effects:
@@ -61,8 +64,8 @@ def settle(effects: Effects, event: IntentSettled, at: Instant) -> Effects:
         written=written,
         repeats=before.repeats + 1 if before and again and (before.written, before.failures) == (written, 0) else 0,
     )
-    others = tuple(other for other in effects.attempts if other.key != event.key)
-    return Effects(in_flight=in_flight, attempts=(*others, attempt))
+    others = [other for other in effects.attempts if other.key != event.key]
+    return Effects(in_flight=in_flight, attempts=(*others[1 - ATTEMPTS_MAX :], attempt))
 
 
 def _content(intent: Intent) -> Digest:
